@@ -14,8 +14,7 @@ from benchwright.errors import OptionError
 from benchwright.records import Case, Failure, Run, Status
 from benchwright.records.findings import FindingRules, Mute, Threshold
 from benchwright.report import gate_text
-from benchwright.report.annotations import github_annotations
-from benchwright.report.junit import junit_xml
+from benchwright.report.gate_text import github_annotations, junit_xml
 
 HOSTILE = replace(made.CASE, name="bad\x00|<b>@team: a,b %\n::error::")
 

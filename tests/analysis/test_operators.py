@@ -288,7 +288,7 @@ def test_a_failed_side_has_no_latency_to_judge(before: Run) -> None:
 
 def test_the_picture_is_well_formed_and_as_wide_as_time(before: Run, tmp_path: Path) -> None:
     (found,) = cases_of(before)
-    path = operator_picture.write([found], tmp_path / "operators.svg")
+    path = operator_picture.write_operators([found], tmp_path / "operators.svg")
     svg = ElementTree.fromstring(path.read_text())
     space = {"s": "http://www.w3.org/2000/svg"}
     tips = [t.text or "" for t in svg.iterfind(".//s:g/s:title", space)]
@@ -306,7 +306,7 @@ def test_names_cannot_break_out_of_the_picture_or_the_page(run: Run, tmp_path: P
     told = with_operators(run, [_op(bad, bad, bad, seconds=1e-3)])
     page = html_page([told])
     assert "<script>alert" not in page and "\x1b" not in page
-    path = operator_picture.write(cases_of(told), tmp_path / "operators.html")
+    path = operator_picture.write_operators(cases_of(told), tmp_path / "operators.html")
     assert "<script" not in path.read_text()
     assert "\x1b" not in shown(lambda console: show_cases(console, cases_of(told)))
 
@@ -315,15 +315,15 @@ def test_names_cannot_break_out_of_the_picture_or_the_page(run: Run, tmp_path: P
 def test_every_ending_is_written(ending: str, before: Run, tmp_path: Path) -> None:
     path = tmp_path / f"operators{ending}"
     operator_picture.check_output(path, force=False)
-    operator_picture.write(cases_of(before), path)
+    operator_picture.write_operators(cases_of(before), path)
     assert path.read_bytes()[:5] in (b"\x89PNG\r", b"<svg ", b"<!doc")
 
 
 def test_a_file_that_is_not_ours_stays(tmp_path: Path) -> None:
     (tmp_path / "mine.svg").write_text("<svg/>")
-    with pytest.raises(OptionError, match="exists and is not a report of ours"):
+    with pytest.raises(OptionError, match="exists, and Benchwright did not write it"):
         operator_picture.check_output(tmp_path / "mine.svg", force=False)
-    with pytest.raises(OptionError, match="is no picture"):
+    with pytest.raises(OptionError, match="is not a picture file"):
         operator_picture.check_output(tmp_path / "mine.gif", force=True)
 
 

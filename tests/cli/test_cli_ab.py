@@ -85,4 +85,4 @@ def test_a_wrong_request_exits_with_2_before_anything_is_measured(repository: Pa
     done = inside("ab", "bench.py::Cost", "--control", "no-such-revision")
     assert done.returncode == 2 and "no-such-revision" in done.stderr
     done = inside("ab", "bench.py::Cost", "--output", "trial.txt")
-    assert done.returncode == 2 and "is no picture" in done.stderr
+    assert done.returncode == 2 and "is not a picture file" in done.stderr

@@ -14,8 +14,7 @@ import pytest
 from benchwright.records import Better, Estimate, Revision
 from benchwright.records.bisections import Bisected, ComparedPair, Culprit, Passed
 from benchwright.records.findings import Suspect
-from benchwright.report.bisection import bisected_json, bisected_text, headline
-from benchwright.report.bisection_picture import write_bisected
+from benchwright.report.bisection import bisected_json, bisected_text, headline, write_bisected
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ def test_the_culprit_is_told_as_json_and_an_earlier_run_as_text(repository: Path
     ("arguments", "said"),
     [
         (["--good", "c0", "bench.py::work"], "there is no range to bisect"),
-        (["--good", "c0", "--bad", "c1", "bench.py::work", "-o", "x.txt"], "no picture"),
+        (["--good", "c0", "--bad", "c1", "bench.py::work", "-o", "x.txt"], "not a picture file"),
         (["f123"], "results.db"),
     ],
 )

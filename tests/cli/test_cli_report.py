@@ -51,7 +51,7 @@ def test_plots_as_files(folder: Path, report: Call) -> None:
 def test_a_strange_file_is_not_overwritten(folder: Path, report: Call) -> None:
     (folder / "mine.html").write_text("mine")
     done = report(folder, "-o", "mine.html")
-    assert done.returncode == 2 and "not a report of ours" in done.stderr and "--force" in done.stderr
+    assert done.returncode == 2 and "Benchwright did not write it" in done.stderr and "--force" in done.stderr
     assert (folder / "mine.html").read_text() == "mine"
     assert report(folder, "-o", "mine.html", "--force").returncode == 0
     assert (folder / "mine.html").read_text() != "mine"

@@ -215,7 +215,7 @@ def test_a_try_that_measured_nothing_is_not_a_run(
     (measured,) = json.loads(benchwright("list", "--json").stdout)["data"]
     ended = benchwright("run", "m.onnx", *QUICK)
     assert ended.returncode == 1
-    assert "Nothing was measured, so this is no run. The try is saved in" in ended.stdout
+    assert "Nothing was measured, so this does not count as a run. The try is saved in" in ended.stdout
     identity = re.findall(r"benchwright show (\S+)", ended.stdout)[-1]
     assert [row["id"] for row in json.loads(benchwright("list", "--json").stdout)["data"]] == [measured["id"]]
     assert [row["id"] for row in json.loads(benchwright("list", "--all", "--json").stdout)["data"]] == [

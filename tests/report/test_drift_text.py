@@ -86,7 +86,7 @@ def test_a_drift_in_full() -> None:
 
 def test_parts_that_cannot_be_told_are_said_to_be() -> None:
     text = _shown(replace(FINDING, drift=replace(DRIFT, parts=(), ongoing=False, steps=2)))
-    assert "The noise does not let it be told" in text
+    assert "Because of the noise, it is not known" in text
     assert f"from commit {COMMITS[0][:10]} to commit {COMMITS[-1][:10]}" in text
     assert "(without 2 steps on it)" in text
 

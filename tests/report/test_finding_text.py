@@ -108,10 +108,10 @@ def test_the_size_in_words(effect: tuple[float, float | None, float | None], uni
 
 
 def test_what_measuring_again_said_takes_the_place_of_the_command() -> None:
-    told = reasons.lines({**FINDING.why, "cause": "environment", "remeasured": "run-40"})
+    told = reasons.reason_lines({**FINDING.why, "cause": "environment", "remeasured": "run-40"})
     assert told[0] == "Why: measured again, the old revision points to the environment"
     assert not any("tell them apart" in line for line in told)
-    assert reasons.lines({}) == []
+    assert reasons.reason_lines({}) == []
 
 
 def test_json_is_complete() -> None:

@@ -147,7 +147,7 @@ def test_a_run_without_results_is_a_page_too(run: Run) -> None:
 def test_a_file_of_somebody_else_is_kept(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text("my thesis")
-    with pytest.raises(OptionError, match="not a report of ours"):
+    with pytest.raises(OptionError, match="Benchwright did not write it"):
         write_html([run], path)
     assert path.read_text() == "my thesis"
     assert write_html([run], path, force=True) == path
@@ -162,7 +162,7 @@ def test_a_place_that_cannot_be_written_is_a_user_error(run: Run, tmp_path: Path
     with pytest.raises(OptionError, match=r"is a folder; name a file\n  for example --report .*report\.html"):
         write_html([run], tmp_path, flag="--report")
     (tmp_path / "mine").write_text("mine")
-    with pytest.raises(OptionError, match=r"not a report of ours\n  name another file: --report$"):
+    with pytest.raises(OptionError, match=r"Benchwright did not write it\n  name another file: --report$"):
         check_target(tmp_path / "mine", flag="--report")
     check_target(tmp_path / "mine", force=True)
     check_target(tmp_path / "fresh.html")

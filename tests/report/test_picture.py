@@ -30,7 +30,7 @@ def test_the_front_is_named(run: Run, tmp_path: Path) -> None:
 
 
 def test_what_is_no_picture_is_refused_first(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"x\.txt is no picture"):
+    with pytest.raises(OptionError, match=r"x\.txt is not a picture file"):
         check_picture(tmp_path / "x.txt", force=False)
 
 

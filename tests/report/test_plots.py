@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from benchwright.analysis.rows import rows
 from benchwright.analysis.scaling import pareto_front
 from benchwright.records import Run
-from benchwright.report.images import case_plots, overview_plots, write_svgs
-from benchwright.report.plots import distribution, percentiles, tradeoff
+from benchwright.report.plots import case_plots, distribution, overview_plots, percentiles, tradeoff, write_svgs
 from benchwright.report.svg import drawing
 from benchwright.report.timeplots import latency_over_time, timelines
 

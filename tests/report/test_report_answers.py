@@ -63,13 +63,13 @@ def test_what_is_no_number_is_not_told_as_a_perfect_answer() -> None:
     some, equal = {**BAD, "unlike": 3}, {**nothing, "within": True, "unlike": 0}
     table = _table([{"y": GOOD}, {"y": nothing}], [{"y": some}], [{"y": equal}])
     assert [line.partition(": ")[2] for line in summary(table)] == [
-        "y compared, not judged; 10 of 10 elements of y are no finite numbers",
+        "y compared, not judged; 10 of 10 elements of y are not finite numbers",
         "y out of tolerance; largest error 0.500, relative 0.250; cosine 0.9999999; "
-        "3 of 10 elements of y are no finite numbers",
+        "3 of 10 elements of y are not finite numbers",
         "y within tolerance; no element of y is a finite number",
     ]
     line = cells(table[0])["y"]
-    assert line[0] == "not judged; 10 of 10 elements of y are no finite numbers" and line[1:7] == ["none"] * 6
+    assert line[0] == "not judged; 10 of 10 elements of y are not finite numbers" and line[1:7] == ["none"] * 6
 
 
 def test_of_very_many_cases_those_out_of_tolerance_are_named() -> None:

@@ -1,6 +1,6 @@
 import sample_runs as samples
 from benchwright.records import Run
-from benchwright.report.markdown import escaped, run_markdown
+from benchwright.report.markdown import escape_markdown, run_markdown
 
 
 def test_a_github_table_with_notes_below(run: Run) -> None:
@@ -22,4 +22,4 @@ def test_every_line_of_the_table_has_the_same_number_of_cells(run: Run) -> None:
 
 
 def test_escaping() -> None:
-    assert escaped("a|b_c <d> @e") == "a\\|b\\_c \\<d\\> \\@e"
+    assert escape_markdown("a|b_c <d> @e") == "a\\|b\\_c \\<d\\> \\@e"

@@ -86,7 +86,7 @@ def open_gate(asked: GateRequest) -> int:
     )
     _print(checked, known, asked)
     if asked.junit is not None:
-        from benchwright.report.junit import junit_xml
+        from benchwright.report.gate_text import junit_xml
 
         asked.junit.write_text(junit_xml(checked), encoding="utf-8")
     return 0 if checked.ok else 1
@@ -95,8 +95,8 @@ def open_gate(asked: GateRequest) -> int:
 def _print(checked: Gate, known: Calibration | None, asked: GateRequest) -> None:
     from benchwright.analysis.false_alarms import describe_for_comparison
     from benchwright.report import gate_text
-    from benchwright.report.annotations import github_annotations
     from benchwright.report.ascii import emit_text
+    from benchwright.report.gate_text import github_annotations
     from benchwright.report.table import emit
 
     beside = describe_for_comparison(known)

@@ -53,8 +53,8 @@ def show_scaling(
     from benchwright.analysis.rows import rows
     from benchwright.analysis.scaling import advice, cautions
     from benchwright.exchange.named_runs import find_runs
-    from benchwright.report.ascii import spelled
-    from benchwright.report.scaling_text import scaling_json, scaling_text
+    from benchwright.report.ascii import spell
+    from benchwright.report.terminal import scaling_json, scaling_text
     from benchwright.store.files.transfer import read_runs
     from benchwright.workflows import arguments
 
@@ -73,7 +73,7 @@ def show_scaling(
         click.echo(scaling_json(found, chosen, doubts, picture=output))
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
-    click.echo(spelled(sys.stdout, scaling_text(table, chosen, doubts, picture=output, width=width)))
+    click.echo(spell(sys.stdout, scaling_text(table, chosen, doubts, picture=output, width=width)))
 
 
 def show_operators(
@@ -116,7 +116,7 @@ def show_operators(
             emit(sys.stdout, lambda console: operator_text.show_changes(console, changed, top=top))
         return 1 if operator_changes.became_worse(changed) else 0
     if output is not None:
-        operator_picture.write(known[0], output)
+        operator_picture.write_operators(known[0], output)
     if as_json:
         click.echo(operator_text.run_json(runs[0], known[0], by=by, top=top))
     else:

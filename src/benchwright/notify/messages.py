@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from benchwright.records.findings import Finding
 from benchwright.report import reasons
-from benchwright.report.drifts import beside_text, since_text, slope_text
+from benchwright.report.drifts import since_text, slope_text, steps_text
 from benchwright.report.findings import change_text, title
 from benchwright.units import format_probability, format_value
 from benchwright.units.numbers import printable
@@ -94,7 +94,7 @@ def _lines(notice: Notice) -> Iterator[str]:
         yield whose
     if notice.sketch:
         yield notice.sketch
-    yield from map(_short, reasons.lines(finding.why))
+    yield from map(_short, reasons.reason_lines(finding.why))
     yield notice.link or f"benchwright findings show {finding.id}"
 
 
@@ -105,7 +105,7 @@ def _markdown_lines(notice: Notice) -> Iterator[str]:
     if whose := _name_culprit(finding):
         yield f"\n{_code(whose)}"
     drawn = notice.graph or notice.sketch
-    told = [*drawn.splitlines(), *map(_short, reasons.lines(finding.why))]
+    told = [*drawn.splitlines(), *map(_short, reasons.reason_lines(finding.why))]
     if told:
         yield "\n" + "\n".join(["````text", *(line.replace("`", chr(39)) for line in told), "````"])
     shown = f"[finding {finding.id}]({notice.link})" if notice.link else f"`benchwright findings show {finding.id}`"
@@ -118,7 +118,7 @@ def _sizes(finding: Finding) -> str:
     machine = f"; machine {finding.machine[:8]}" if finding.machine else ""
     if finding.drift:
         slope, since = slope_text(finding.drift), since_text(finding, finding.drift)
-        return f"{before} then, {after} now{beside_text(finding.drift)}; {slope}, {since}{sure}{machine}"
+        return f"{before} then, {after} now{steps_text(finding.drift)}; {slope}, {since}{sure}{machine}"
     return f"{before} before, {after} after{sure}{machine}"
 
 

@@ -14,7 +14,7 @@ from benchwright.analysis.rows import show_scalar
 from benchwright.records import Estimate, Verdict
 from benchwright.records.trials import Stage, StageResult, Trial, TrialRow, TrialSide
 from benchwright.report.comparison_text import STYLES
-from benchwright.report.markdown import escaped, markdown_table
+from benchwright.report.markdown import escape_markdown, markdown_table
 from benchwright.report.table import UNLIMITED, emit
 from benchwright.schema.printed import envelope
 from benchwright.units import format_value
@@ -42,9 +42,9 @@ def print_trial(
 def trial_markdown(trial: Trial, *, beside: str = "") -> str:
     """The trial as a GitHub table, fit for a comment on a pull request."""
     table = markdown_table(HEADS, [list(line) for line, _ in trial_lines(trial)], _RIGHT) if trial.rows else ""
-    said = "\n".join(f"- {escaped(note)}" for note in notes(trial))
-    promised = [rules(trial), escaped(beside)] if trial.rows else []
-    parts = [f"**{escaped(headline(trial))}**", table, said, *promised]
+    said = "\n".join(f"- {escape_markdown(note)}" for note in notes(trial))
+    promised = [rules(trial), escape_markdown(beside)] if trial.rows else []
+    parts = [f"**{escape_markdown(headline(trial))}**", table, said, *promised]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -63,11 +63,11 @@ def headline(trial: Trial) -> str:
     words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
     failed = sum(row.failed for row in trial.rows)
     words = ", ".join(part for part in (words, f"{failed} failed" if failed else "") if part)
-    return f"{_named(trial.treatment)} against {_named(trial.control)}: {words or 'nothing was compared'}"
+    return f"{_label_side(trial.treatment)} against {_label_side(trial.control)}: {words or 'nothing was compared'}"
 
 
 def rules(trial: Trial) -> str:
-    """What the verdicts promise."""
+    """The sentences that say what the verdicts of a trial promise."""
     asked = trial.rules
     twice = " A change is named when a second look at fresh pairs confirms it." if asked.verify else ""
     return (
@@ -78,7 +78,7 @@ def rules(trial: Trial) -> str:
 
 
 def notes(trial: Trial) -> Iterator[str]:
-    """Whatever is to be known beside the table: failures, cases of one side, an interruption."""
+    """The notes below the table of a trial: failures, cases of one side, an interruption."""
     for name, side in (("control", trial.control), ("treatment", trial.treatment)):
         if side.failure is not None:
             yield f"the {name} was not built: {side.failure.message}" + (
@@ -91,8 +91,8 @@ def notes(trial: Trial) -> Iterator[str]:
             yield f"{label}: {given_up} {len(bad)} failed pair{'s' if len(bad) > 1 else ''}: {bad[-1].why}"
         if len(row.heats) > 1 and row.verdict is Verdict.UNCLEAR:
             yield f"{label}: {row.why}"
-        yield from (f"{label}: {words}" for words in _lengths(row.heats))
-        if (middles := _middles(row)) and (effect := row.effect) and effect.low is not None and effect.high is not None:
+        yield from (f"{label}: {words}" for words in _length_notes(row.heats))
+        if (middles := _medians(row)) and (effect := row.effect) and effect.low is not None and effect.high is not None:
             ratio = middles[1] / middles[0]
             if not effect.low <= ratio <= effect.high:
                 yield (
@@ -107,8 +107,8 @@ def notes(trial: Trial) -> Iterator[str]:
         yield "interrupted: the verdicts are what was known by then"
 
 
-def _lengths(heats: Sequence[StageResult]) -> Iterator[str]:
-    """What is to be known of processes that were longer or shorter than usual, look by look or of both at once."""
+def _length_notes(heats: Sequence[StageResult]) -> Iterator[str]:
+    """Notes on processes that were longer or shorter than usual, for each look or for both at once."""
     looks = [heat for heat in heats if heat.stage is not Stage.REGRESS]
     names = ("the first look", "the second look")
     alike = len(looks) > 1 and len({heat.length for heat in looks}) == 1
@@ -122,10 +122,13 @@ def _lengths(heats: Sequence[StageResult]) -> Iterator[str]:
 
 def labels(rows: Sequence[TrialRow]) -> list[str]:
     """The name of each case, with the parameters that tell it from others of that name."""
-    return [" ".join([row.name, *_telling(row, [each for each in rows if each.name == row.name])]) for row in rows]
+    return [
+        " ".join([row.name, *_distinguishing_params(row, [each for each in rows if each.name == row.name])])
+        for row in rows
+    ]
 
 
-def _telling(row: TrialRow, namesakes: Sequence[TrialRow]) -> Iterator[str]:
+def _distinguishing_params(row: TrialRow, namesakes: Sequence[TrialRow]) -> Iterator[str]:
     for name, value in row.params.items():
         if any(other.params.get(name) != value for other in namesakes):
             yield f"{name}={show_scalar(value)}"
@@ -133,17 +136,17 @@ def _telling(row: TrialRow, namesakes: Sequence[TrialRow]) -> Iterator[str]:
 
 def trial_lines(trial: Trial) -> Iterator[tuple[tuple[str, ...], Verdict]]:
     for label, row in zip(labels(trial.rows), trial.rows, strict=True):
-        compared = _compared(row, trial.rules.smallest)
+        compared = _compare_row(row, trial.rules.smallest)
         middle = (compared.before_text, compared.after_text, compared.ratio_text) if compared else ("-", "-", "-")
         words = compared.sentence if compared else f"{row.verdict}: {row.why}"
         taken = format_value(row.seconds, "s", 2)
         yield (label, row.metric or "-", *middle, str(row.pairs), taken, words), row.verdict
 
 
-def _compared(row: TrialRow, smallest: float) -> ComparedMetric | None:
+def _compare_row(row: TrialRow, smallest: float) -> ComparedMetric | None:
     """The row as a comparison, whose two values are the medians over the pairs of the look that tells the ratio; None
     where nothing counts."""
-    middles = _middles(row)
+    middles = _medians(row)
     if middles is None:
         return None
     words = sentence_of(row.verdict, row.effect, row.unit, smallest, row.why)
@@ -163,7 +166,7 @@ def _compared(row: TrialRow, smallest: float) -> ComparedMetric | None:
     )
 
 
-def _middles(row: TrialRow) -> tuple[float, float] | None:
+def _medians(row: TrialRow) -> tuple[float, float] | None:
     """The medians of both sides over the pairs of the look that tells the ratio."""
     told = row.telling
     values = [(pair.control, pair.treatment) for pair in (told.pairs if told else ()) if pair.ratio is not None]
@@ -173,7 +176,7 @@ def _middles(row: TrialRow) -> tuple[float, float] | None:
     return statistics.median(ours), statistics.median(theirs)
 
 
-def _named(side: TrialSide) -> str:
+def _label_side(side: TrialSide) -> str:
     known = side.revision.id[:10] if side.revision else ""
     if not known or side.label.startswith(known):
         return side.label

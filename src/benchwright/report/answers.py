@@ -92,7 +92,7 @@ def _figures(each: OutputDeviation) -> list[str]:
     names = ("max_abs", "mean_abs", "rms", "max_rel", "mean_rel")
     if each.cosine is None:
         return ["none"] * (len(names) + 1)
-    return [*(_shown(each.number(name)) for name in names), f"{each.cosine:.7g}"]
+    return [*(_format_error(each.number(name)) for name in names), f"{each.cosine:.7g}"]
 
 
 def _sentence(compared: Sequence[OutputDeviation]) -> str:
@@ -100,7 +100,11 @@ def _sentence(compared: Sequence[OutputDeviation]) -> str:
     most = max(each.number("max_abs") for each in compared)
     relative = max(each.number("max_rel") for each in compared)
     cosines = [each.cosine for each in compared if each.cosine is not None]
-    size = f"largest error {_shown(most)}, relative {_shown(relative)}; cosine {min(cosines):.7g}" if cosines else ""
+    size = (
+        f"largest error {_format_error(most)}, relative {_format_error(relative)}; cosine {min(cosines):.7g}"
+        if cosines
+        else ""
+    )
     size = "; ".join(filter(None, [size, *map(_not_finite, compared)]))
     if bad:
         return f"{', '.join(each.name for each in bad)} out of tolerance; {size}"
@@ -112,7 +116,7 @@ def _not_finite(each: OutputDeviation) -> str:
     """What errors and cosine leave out, so that nobody takes them for the whole."""
     unlike = int(each.number("unlike"))
     if unlike:
-        return f"{unlike:,} of {int(each.number('size')):,} elements of {each.name} are no finite numbers"
+        return f"{unlike:,} of {int(each.number('size')):,} elements of {each.name} are not finite numbers"
     return f"no element of {each.name} is a finite number" if each.cosine is None else ""
 
 
@@ -135,11 +139,11 @@ def _element(value: Value) -> str:
     return format_number(value, 6) if isinstance(value, float) else str(value)
 
 
-def _shown(value: float) -> str:
+def _format_error(value: float) -> str:
     return "0" if value == 0 else f"{value:.2e}" if value < 1e-3 else format_number(value)
 
 
 def _all(verdicts: Iterable[object]) -> bool | None:
-    """False when one is, None when one was not given, else true."""
+    """False when one verdict is false, None when one is not known, else True."""
     known = list(verdicts)
     return False if False in known else None if None in known else True

@@ -14,18 +14,18 @@ ASCII = str.maketrans(
 
 def emit_text(file: TextIO, words: str) -> None:
     """Writes text, spelled in ASCII where the encoding takes nothing else."""
-    file.write(spelled(file, words))
+    file.write(spell(file, words))
 
 
-def spelled(file: TextIO, words: str) -> str:
+def spell(file: TextIO, words: str) -> str:
     """The words as `file` can take them: a sign it lacks in its ASCII spelling, a letter it lacks as its escape."""
     if takes_unicode(file):
-        return _whole(words)
+        return _escape_halves(words)
     return words.translate(ASCII).encode("ascii", "backslashreplace").decode("ascii")
 
 
-def _whole(words: str) -> str:
-    """Half of a character, which JSON can hold and no file can, as its escape."""
+def _escape_halves(words: str) -> str:
+    """The words with half characters, which JSON can hold and no file can, written as escapes."""
     try:
         words.encode()
     except UnicodeEncodeError:

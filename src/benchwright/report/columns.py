@@ -45,7 +45,7 @@ def columns(table: Sequence[Row]) -> list[Column]:
     """The columns that at least one row can fill, each in one unit from top to bottom."""
     known = directions_of(metric for row in table for metric in row.metrics.values())
     judged = [name for name in judged_metrics(known) if name not in SHOWN and name != "wall_time"]
-    own = list(dict.fromkeys([*judged, *_reported(table)]))[:MOST_OWN]
+    own = list(dict.fromkeys([*judged, *_names_reported(table)]))[:MOST_OWN]
     names = {"wall_time": "wall time", **dict.fromkeys(own), **SHOWN, COST: _cost_title(table)}
     return [column for metric, title in names.items() if (column := _column(metric, title or metric, table))]
 
@@ -57,7 +57,7 @@ def _cost_title(table: Sequence[Row]) -> str:
     return f"{SHOWN[COST]} by {' / '.join(others)}" if others else SHOWN[COST]
 
 
-def _reported(table: Sequence[Row]) -> list[str]:
+def _names_reported(table: Sequence[Row]) -> list[str]:
     """The metrics that benchmarks told of themselves, in the order they told them."""
     metrics = (metric for row in table for result in row.results for metric in result.metrics)
     return list(dict.fromkeys(m.name for m in metrics if m.estimate.method.startswith("reported")))

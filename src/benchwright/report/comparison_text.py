@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from benchwright.analysis.comparison import FALSE_RATE, ComparedRow, is_of_one_process, notes_of
 from benchwright.records import Run, Verdict
-from benchwright.report.markdown import escaped, markdown_table
+from benchwright.report.markdown import escape_markdown, markdown_table
 from benchwright.report.table import UNLIMITED, emit
 from benchwright.schema.printed import envelope
 from benchwright.units.numbers import printable
@@ -44,9 +44,9 @@ def comparison_markdown(compared: Sequence[ComparedRow], a: Run, b: Run, *, smal
     """The comparison as a GitHub table."""
     body = [list(line) for line, _ in _lines(compared)]
     table = markdown_table(HEADS, body, [False, False, True, True, True, False])
-    said = "\n".join(f"- {escaped(note)}" for note in notes_of(compared))
-    first = f"{escaped(b.id)} against {escaped(a.id)}: {summary(compared)}"
-    promised = (rules(smallest, compared), escaped(beside), escaped(pairs_hint(compared, a, b)))
+    said = "\n".join(f"- {escape_markdown(note)}" for note in notes_of(compared))
+    first = f"{escape_markdown(b.id)} against {escape_markdown(a.id)}: {summary(compared)}"
+    promised = (rules(smallest, compared), escape_markdown(beside), escape_markdown(pairs_hint(compared, a, b)))
     parts = [first, table, said, *promised]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -59,8 +59,8 @@ def comparison_json(
     return envelope("comparison", {**document, "calibration": calibration})
 
 
-def same_run(run: Run) -> str:
-    """What is to be said where both sides are one run."""
+def same_run_text(run: Run) -> str:
+    """The sentence that both sides are one run."""
     return f"{printable(run.id)} is the same run on both sides: nothing can have changed"
 
 
@@ -126,7 +126,7 @@ def _lines(compared: Sequence[ComparedRow]) -> list[tuple[tuple[str, ...], Verdi
 
 
 def rules(smallest: float, compared: Sequence[ComparedRow] = ()) -> str:
-    """What the verdicts promise."""
+    """The sentence that says what the verdicts of a comparison promise."""
     none = f"A change below {100 * smallest:.3g} % counts as none"
     judged = [m for row in compared for m in row.metrics if m.ratio is not None and m.ratio.low is not None]
     if judged and all(map(is_of_one_process, judged)):
@@ -141,7 +141,7 @@ def pairs_hint(compared: Sequence[ComparedRow], a: Run, b: Run) -> str:
     if not any(metric.verdict is Verdict.UNCLEAR for row in compared for metric in row.metrics):
         return ""
     revisions = [run.revision.id if run.revision and not run.revision.dirty else "" for run in (a, b)]
-    targets = list(dict.fromkeys(_in_repository(result.case.target.uri, revisions[1]) for result in b.results))
+    targets = list(dict.fromkeys(_target_in_repository(result.case.target.uri, revisions[1]) for result in b.results))
     if not all(revisions) or revisions[0] == revisions[1] or len(targets) != 1:
         control, treatment, target = "REVISION", "REVISION", "TARGET"
     else:
@@ -150,7 +150,7 @@ def pairs_hint(compared: Sequence[ComparedRow], a: Run, b: Run) -> str:
     return f"Unclear: on a busy machine, pairs tell more than more rounds: {shlex.join(words)}"
 
 
-def _in_repository(uri: str, revision: str) -> str:
+def _target_in_repository(uri: str, revision: str) -> str:
     """A target as its repository names it, where it was measured in a working copy of the build cache."""
     _, copied, inside = uri.partition("/".join(("", revision, "work", "")))  # as `builds.Builder` lays them out
     return inside if revision and copied else uri

@@ -1,4 +1,4 @@
-"""The file that a report goes to: asked about before anything is measured, and never left half written."""
+"""The file that a report goes to: checked before anything is measured, and never left half written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def check_target(path: Path, force: bool = False, *, flag: str = "-o") -> None:
         raise OptionError(f"{path}: its folder cannot be written to", remedy=f"name another file: {flag}")
     if path.exists() and not force and not _is_ours(path):
         raise OptionError(
-            f"{path}: exists and is not a report of ours", remedy=f"name another file: {flag}{_FORCE.get(flag, '')}"
+            f"{path}: exists, and Benchwright did not write it",
+            remedy=f"name another file: {flag}{_FORCE.get(flag, '')}",
         )
 
 

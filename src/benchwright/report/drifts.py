@@ -14,7 +14,7 @@ _SHORT = 10  # digits of a commit
 _MARGIN = 12  # of the graph, for the numbers at its left
 
 
-def words(drift: Drift) -> str:
+def length_text(drift: Drift) -> str:
     """How long it took, after its size: `, a drift over 60 runs`."""
     return f", a drift over {drift.length} runs"
 
@@ -34,8 +34,8 @@ def since_text(finding: Finding, drift: Drift) -> str:
     return f"since {first}, still going on" if drift.ongoing else f"from {first} to {last}"
 
 
-def beside_text(drift: Drift) -> str:
-    """What its levels are without: ` (without 2 steps on it)`; "" where nothing is."""
+def steps_text(drift: Drift) -> str:
+    """The steps that the levels of a drift leave out: ` (without 2 steps on it)`; "" where there are none."""
     return f" (without {drift.steps} step{'s' * (drift.steps > 1)} on it)" if drift.steps else ""
 
 
@@ -49,7 +49,7 @@ def part_lines(finding: Finding) -> Iterator[str]:
         first, last = finding.revisions[0][:_SHORT], finding.revisions[-1][:_SHORT]
         yield f"Commits after {first} up to {last}: {len(finding.revisions) - 1}"
     if not drift.parts:
-        yield "The noise does not let it be told which part of it carries how much"
+        yield "Because of the noise, it is not known how much each part of it carries"
         return
     yield "How much each part of it carries"
     for part in drift.parts:

@@ -36,12 +36,12 @@ def print_findings(findings: Sequence[Finding], *, suspected: int = 0, file: Tex
 
 
 def below_findings(findings: Sequence[Finding], suspected: int) -> Iterator[str]:
-    """What is to be said below a list: that it is empty, and what was left out."""
+    """The lines below a list of findings: that it is empty, and how many suspected changes it leaves out."""
     if not findings:
         yield "no findings; benchwright findings judge looks for some"
     if suspected:
         count = "1 change is" if suspected == 1 else f"{suspected} changes are"
-        yield f"{count} suspected, and told to nobody: benchwright findings --state suspected"
+        yield f"{count} suspected and not reported yet: benchwright findings --state suspected"
 
 
 def show_list(console: Console, findings: Sequence[Finding]) -> None:
@@ -66,7 +66,7 @@ def show_finding(console: Console, finding: Finding, values: Sequence[float], in
         console.print(Text(drawn), overflow="fold")
         console.print()
     last = f"Series {finding.series}"  # what `findings mute` takes
-    for line in (*_culprits(finding), *reasons.lines(finding.why), *_story(finding.remarks), last):
+    for line in (*_culprits(finding), *reasons.reason_lines(finding.why), *_story(finding.remarks), last):
         console.print(Text(printable(line)), overflow="fold")
 
 
@@ -81,7 +81,7 @@ def change_text(finding: Finding, effect: Estimate | None = None) -> str:
 
     It says as well whether the change is a drift.
     """
-    return _size_text(finding, effect or finding.effect) + (drifts.words(finding.drift) if finding.drift else "")
+    return _size_text(finding, effect or finding.effect) + (drifts.length_text(finding.drift) if finding.drift else "")
 
 
 def _size_text(finding: Finding, effect: Estimate) -> str:
@@ -132,14 +132,14 @@ def finding_json(finding: Finding, moments: Sequence[Any]) -> str:
 
 
 def about(finding: Finding) -> str:
-    """What tells more of a finding: both levels, how sure it is, since when, and what people make of it."""
+    """The details of a finding in one line: both levels, how sure it is, since when, its state and who has it."""
     scale = scale_of([finding.before.point, finding.after.point], finding.unit)
     levels = f"{cell(finding.before, scale)} to {cell(finding.after, scale)} {scale.unit}".rstrip()
     sure = "" if finding.confidence is None else f"{format_probability(finding.confidence)} sure"
     who = f"{finding.state}, {finding.assignee}" if finding.assignee else str(finding.state)
     since = f"since {_range(finding)}" if finding.revisions else f"since run {finding.run}"
     if finding.drift:
-        levels += drifts.beside_text(finding.drift)
+        levels += drifts.steps_text(finding.drift)
         since = f"{drifts.slope_text(finding.drift)} · {drifts.since_text(finding, finding.drift)}"
     return printable(" · ".join(part for part in (levels, sure, since, who) if part))
 

@@ -50,7 +50,8 @@ def next_steps(run: Run, *, saved: str = "", flags: str = "") -> str:
     kept = f" saved in {saved}" if saved else ""
     found = f"{run.id}{f' {flags}' if flags else ''}"
     if notes.is_try(run):
-        return f"Nothing was measured, so this is no run. The try is{kept or ' kept'}: benchwright show {found}"
+        where = f"The try is{kept or ' kept'}: benchwright show {found}"
+        return f"Nothing was measured, so this does not count as a run. {where}"
     return f"Run {run.id}{kept}. More: benchwright show {found} --plot, benchwright report {found}"
 
 

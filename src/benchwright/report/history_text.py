@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from benchwright.analysis.trend import JudgedSeries, TrendStep, sparkline
 from benchwright.records import Status, Verdict
 from benchwright.records.findings import Finding
-from benchwright.report.drifts import beside_text, since_text, slope_text
+from benchwright.report.drifts import since_text, slope_text, steps_text
 from benchwright.report.findings import STYLES, change_text
 from benchwright.report.table import emit
 from benchwright.schema.parsing import json_mapping
@@ -78,7 +78,7 @@ def drift_text(finding: Finding) -> str:
         return ""
     scale = scale_of([finding.before.point, finding.after.point], finding.unit)
     levels = f"{cell(finding.before, scale)} to {cell(finding.after, scale)} {scale.unit}".rstrip()
-    levels += beside_text(finding.drift)
+    levels += steps_text(finding.drift)
     return printable(
         f"{change_text(finding)}: {levels}, {slope_text(finding.drift)}, {since_text(finding, finding.drift)}"
     )

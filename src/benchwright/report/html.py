@@ -19,7 +19,6 @@ from benchwright.records import Environment, Run
 from benchwright.report import answers
 from benchwright.report.destination import SIGNATURE, write_target
 from benchwright.report.destination import check_target as check_target
-from benchwright.report.images import case_plots, overview_plots
 from benchwright.report.markup import (
     EVERY_METRIC,
     comparison_table,
@@ -30,8 +29,8 @@ from benchwright.report.markup import (
     results_table,
     tag,
 )
-from benchwright.report.operator_text import in_words
-from benchwright.report.plots import BINS, LEVELS
+from benchwright.report.operator_text import describe_operators
+from benchwright.report.plots import BINS, LEVELS, case_plots, overview_plots
 from benchwright.report.svg import Plot, colour, drawing
 from benchwright.report.timeplots import SLOTS
 from benchwright.units import format_value
@@ -199,13 +198,13 @@ def _case(row: Row, index: int, number: int, *, is_open: bool) -> str:
         parts.append(tag("div", _figures(plots, f"r{number}-"), class_="plots"))
     if compared := answers.cells(row):
         parts.append(pairs("Answers, compared with what is expected", compared, answers.HEADS))
-    parts += [_operators(row), _folded(EVERY_METRIC, metric_table(row))]
-    parts += [_files(row), _folded(INSTRUMENT, _instrument(row))]
-    return _folded(row.short, "".join(parts), said, is_open=is_open)
+    parts += [_operators(row), _details(EVERY_METRIC, metric_table(row))]
+    parts += [_files(row), _details(INSTRUMENT, _instrument(row))]
+    return _details(row.short, "".join(parts), said, is_open=is_open)
 
 
-def _folded(title: str, inside: str, more: str = "", *, is_open: bool = False) -> str:
-    """What opens with a click; nothing where there is nothing inside."""
+def _details(title: str, inside: str, more: str = "", *, is_open: bool = False) -> str:
+    """A part of the page that opens with a click; "" where there is nothing inside."""
     opened = " open" if is_open else ""
     words = f"<summary>{escape(title)}{more}</summary>"
     return f'<details{opened}>{words}<div class="inside">{inside}</div></details>' if inside else ""
@@ -223,7 +222,7 @@ def _operators(row: Row) -> str:
         ]
         for o in found.operators[:OPERATORS]
     }
-    said = tag("p", escape("; ".join(in_words(found))), class_="soft")
+    said = tag("p", escape("; ".join(describe_operators(found))), class_="soft")
     return pairs(f"The {len(lines)} longest operators", lines, ["time", "share", "times a call"]) + said
 
 
@@ -267,12 +266,12 @@ def _machine(states: Sequence[Environment]) -> str:
             known += [words] if words not in known else []
     packages = known_of.pop("Packages", {})
     blocks = [
-        tag("div", pairs(title, {label: [_some(values)] for label, values in lines.items()}))
+        tag("div", pairs(title, {label: [_list_values(values)] for label, values in lines.items()}))
         for title, lines in known_of.items()
     ]
-    listed = facts_line([(name, _some(versions)) for name, versions in sorted(packages.items())])
-    inside = tag("div", "".join(blocks), class_="columns") + (_folded("Packages", listed) if packages else "")
-    return _folded(_machine_name(states[0]), inside)
+    listed = facts_line([(name, _list_values(versions)) for name, versions in sorted(packages.items())])
+    inside = tag("div", "".join(blocks), class_="columns") + (_details("Packages", listed) if packages else "")
+    return _details(_machine_name(states[0]), inside)
 
 
 def _machine_name(environment: Environment) -> str:
@@ -283,7 +282,7 @@ def _machine_name(environment: Environment) -> str:
     return " · ".join(word for word in known if "unavailable" not in word) or "Machine and system"
 
 
-def _some(values: Sequence[str]) -> str:
+def _list_values(values: Sequence[str]) -> str:
     more = f" / {len(values) - VALUES_SHOWN} more" if len(values) > VALUES_SHOWN else ""
     return " / ".join(values[:VALUES_SHOWN]) + more
 
@@ -297,14 +296,14 @@ def _comparisons(runs: Sequence[Run]) -> str:
         compared = compare_runs(runs[0], run)
         all_compared += compared
         parts += [
-            tag("h2", escape(f"{_named(run)} against {_named(runs[0])}: {summary(compared)}")),
+            tag("h2", escape(f"{_label_run(run)} against {_label_run(runs[0])}: {summary(compared)}")),
             *(tag("p", escape(note), class_="note") for note in notes_of(compared)),
             comparison_table(compared),
         ]
     return tag("section", "".join(parts) + tag("p", escape(rules(SMALLEST, all_compared)), class_="soft"))
 
 
-def _named(run: Run) -> str:
+def _label_run(run: Run) -> str:
     return f"{run.id} ({', '.join(run.tags)})" if run.tags else run.id
 
 

@@ -38,43 +38,46 @@ def run_markdown(run: Run) -> str:
 def markdown_table(head: Sequence[str], body: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
     """A GitHub table; every cell is escaped."""
     lines = [
-        "| " + " | ".join(map(escaped, head)) + " |",
+        "| " + " | ".join(map(escape_markdown, head)) + " |",
         "| " + " | ".join("---:" if r else "---" for r in right) + " |",
     ]
-    lines += ["| " + " | ".join(map(escaped, line)) + " |" for line in body]
+    lines += ["| " + " | ".join(map(escape_markdown, line)) + " |" for line in body]
     return "\n".join(lines)
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text that Markdown shows as it is, on one line, naming nobody and running nothing."""
     return _SPECIAL.sub(r"\\\1", printable(text))
 
 
 def _notes(run: Run) -> list[str]:
     table = rows(run)
-    parts = [f"**{escaped(missing)}**"] if (missing := notes.describe_missing_results(run)) else []
+    parts = [f"**{escape_markdown(missing)}**"] if (missing := notes.describe_missing_results(run)) else []
     if warned := notes.warnings(table):
         parts.append(
-            "\n".join(f"- **{escaped(w.code)}** (×{w.count}): {escaped(w.text)} {escaped(w.remedy)}" for w in warned)
+            "\n".join(
+                f"- **{escape_markdown(w.code)}** (×{w.count}): {escape_markdown(w.text)} {escape_markdown(w.remedy)}"
+                for w in warned
+            )
         )
     for failed in notes.failures(table):
-        said = f"**{escaped(failed.case)}**: {escaped(notes.describe_failure(failed))}"
-        parts.append(f"{said} {escaped(failed.failure.remedy)}".rstrip())
+        said = f"**{escape_markdown(failed.case)}**: {escape_markdown(notes.describe_failure(failed))}"
+        parts.append(f"{said} {escape_markdown(failed.failure.remedy)}".rstrip())
         if failed.failure.log_tail:
-            parts.append(_fenced(failed.failure.log_tail))
+            parts.append(_fence(failed.failure.log_tail))
     if said := notes.describe_means(table):
-        parts.append(escaped(said))
-    parts += [escaped(f"Objective {kept}") for kept in notes.objectives(table)]
-    parts += [escaped(f"Rate of {said}") for said in notes.rates(table)]
-    parts += [escaped(said) for said in answers.summary(table)]
+        parts.append(escape_markdown(said))
+    parts += [escape_markdown(f"Objective {kept}") for kept in notes.objectives(table)]
+    parts += [escape_markdown(f"Rate of {said}") for said in notes.rates(table)]
+    parts += [escape_markdown(said) for said in answers.summary(table)]
     if stated := notes.describe_instrument(run.results):
-        parts.append(f"Instrument: {escaped(stated)}")
+        parts.append(f"Instrument: {escape_markdown(stated)}")
     if run.id:
-        parts.append(f"Run {escaped(run.id)}, benchwright {escaped(run.harness)}")
+        parts.append(f"Run {escape_markdown(run.id)}, benchwright {escape_markdown(run.harness)}")
     return parts
 
 
-def _fenced(text: str) -> str:
+def _fence(text: str) -> str:
     longest = max((len(m) for m in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{printable(text, lines=True).rstrip()}\n{fence}"

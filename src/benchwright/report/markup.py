@@ -45,7 +45,7 @@ def row_head(words: str, *, before: str = "") -> str:
 
 def number_cell(content: str, label: str = "") -> str:
     """A cell whose markup is a number; `label` names its column where a narrow page shows no heads."""
-    return f"<td{_NUMBER}{_labelled(label)}>{content}</td>"
+    return f"<td{_NUMBER}{_label_attribute(label)}>{content}</td>"
 
 
 def facts_line(known: Sequence[tuple[str, str]]) -> str:
@@ -99,7 +99,7 @@ def metric_table(row: Row) -> str:
     body = ""
     for name, metric in row.metrics.items():
         scale = scale_of([metric.estimate.point], metric.unit)
-        line = row_head(name) + number_cell(_valued(metric.estimate, scale))
+        line = row_head(name) + number_cell(_format_point(metric.estimate, scale))
         line += f"<td>{_both_ends(metric.estimate, scale)}</td>"
         line += tag("td", escape(metric.estimate.method), class_="soft method")
         if len(rounds) > 1:
@@ -117,14 +117,14 @@ def comparison_table(compared: Sequence[ComparedRow]) -> str:
     body = ""
     for row in (r for r in compared if r.metrics):
         label = f'<tr class="case"><th scope="rowgroup" colspan="{len(heads)}">{escape(row.label)}</th></tr>'
-        body += tag("tbody", label + "".join(_compared(metric, heads) for metric in row.metrics))
+        body += tag("tbody", label + "".join(_comparison_row(metric, heads) for metric in row.metrics))
     if not body:
         return ""
     inner = tag("table", tag("thead", tag("tr", "".join(map(column_head, heads)))) + body)
     return tag("div", inner, class_="scroll results compared", tabindex="0", role="region", aria_label="Comparison")
 
 
-def _compared(metric: ComparedMetric, heads: Sequence[str]) -> str:
+def _comparison_row(metric: ComparedMetric, heads: Sequence[str]) -> str:
     words = (metric.before_text, metric.after_text, metric.ratio_text)
     cells = "".join(tag("td", escape(w), data_label=head) for w, head in zip(words, heads[1:], strict=False))
     verdict = tag("span", escape(metric.sentence), class_=metric.verdict)
@@ -139,11 +139,11 @@ def _numbers(column: Column, table: Sequence[Row], *, whiskers: bool) -> list[st
     for point, c, metric in zip(points, column.cells, found, strict=True):
         interval = f' <span class="interval">{escape(c.interval)}</span>' if c and c.interval else ""
         whisker = _whisker(metric.estimate, max(ends)) if whiskers and metric else ""
-        drawn.append(number_cell(f"<span>{_aligned(point)}{interval}</span>{whisker}", column.heading))
+        drawn.append(number_cell(f"<span>{_mark_padding(point)}{interval}</span>{whisker}", column.heading))
     return drawn
 
 
-def _aligned(point: str) -> str:
+def _mark_padding(point: str) -> str:
     """The spaces that line up decimal points, marked: a narrow page, which has no columns, leaves them out."""
     bare = point.strip(FIGURE_SPACE)
     before, _, after = point.partition(bare)
@@ -169,14 +169,14 @@ def _status(row: Row) -> str:
     count = len(row.warnings)
     noted = " " + tag("span", f"{count} warning{'s' * (count > 1)}", class_="warned") if count else ""
     words = tag("span", escape(row.status), class_=worst)
-    return f"<td{_labelled('status')}><span>{words}{noted}</span></td>"
+    return f"<td{_label_attribute('status')}><span>{words}{noted}</span></td>"
 
 
-def _labelled(label: str) -> str:
+def _label_attribute(label: str) -> str:
     return f' data-label="{escape(label)}"' if label else ""
 
 
-def _valued(estimate: Estimate, scale: Scale) -> str:
+def _format_point(estimate: Estimate, scale: Scale) -> str:
     return f"{cell(estimate, scale).point} {escape(scale.unit)}".strip()
 
 

@@ -18,7 +18,7 @@ from benchwright.report.ab import HEADS as TRIAL_HEADS
 from benchwright.report.ab import headline, trial_lines
 from benchwright.report.ab import notes as trial_notes
 from benchwright.report.ab import rules as trial_rules
-from benchwright.report.comparison_text import pairs_hint, rules, same_run, summary
+from benchwright.report.comparison_text import pairs_hint, rules, same_run_text, summary
 from benchwright.report.findings import STYLES, about, below_findings, title
 from benchwright.report.history_text import (
     NO_VALUE,
@@ -56,7 +56,7 @@ def html_table(run: Run) -> str:
 def comparison_html(compared: Sequence[ComparedRow], a: Run, b: Run, *, smallest: float, beside: str = "") -> str:
     """A comparison's table and notes as an HTML fragment."""
     if a.id == b.id:
-        return tag("p", escape(same_run(a)))
+        return tag("p", escape(same_run_text(a)))
     said = [*notes_of(compared), rules(smallest, compared), beside, pairs_hint(compared, a, b)]
     first = tag("p", f"<b>{escape(f'{b.id} against {a.id}: {summary(compared)}')}</b>")
     return tag("div", first + comparison_table(compared) + _paragraphs(said))

@@ -83,7 +83,7 @@ def icicle(
     body = ""
     for index, known in enumerate(found):
         top = index * tall + MARGIN
-        body += "".join(_drawn(box, scale, top) for box in boxes(known, colours) if box.seconds * scale >= LEAST)
+        body += "".join(_draw_box(box, scale, top) for box in boxes(known, colours) if box.seconds * scale >= LEAST)
     return Plot(
         name=name,
         title=title,
@@ -106,13 +106,13 @@ def case_icicle(row: Row, index: int) -> Plot | None:
 def check_output(path: Path, force: bool) -> None:
     """Raises now for an unknown ending, for a PNG without matplotlib, and for a file that is not ours to replace."""
     if path.suffix not in ENDINGS:
-        raise OptionError(f"-o: {path.name} is no picture", remedy=f"end it in one of {', '.join(ENDINGS)}")
+        raise OptionError(f"-o: {path.name} is not a picture file", remedy=f"end it in one of {', '.join(ENDINGS)}")
     if path.suffix == ".png" and importlib.util.find_spec("matplotlib") is None:
         raise NotInstalledError("drawing PNG files", "benchwright[plot]")
     check_target(path, force or not path.exists())
 
 
-def write(found: Sequence[Recorded], path: Path) -> Path:
+def write_operators(found: Sequence[Recorded], path: Path) -> Path:
     """Draws the cases into a file whose ending `check_output` allowed."""
     if path.suffix == ".png":
         _write_png(found, path)
@@ -144,16 +144,16 @@ def _tip(said: str, seconds: float, whole: float) -> str:
     return f"{said}\n{format_value(seconds, 's')}, {100 * seconds / whole if whole else 0:.1f} %"
 
 
-def _drawn(box: Box, scale: float, top: float) -> str:
+def _draw_box(box: Box, scale: float, top: float) -> str:
     x, y, width = MARGIN + box.begin * scale, top + box.level * (HEIGHT + GAP), box.seconds * scale
     inner = element("title", html.escape(printable(box.tip, lines=True)))
     inner += element("rect", class_="area", x=x, y=y, width=max(LEAST, width - 1), height=HEIGHT, rx=2.0)
-    if shown := _fitting(box.label, width):
+    if shown := _fit_label(box.label, width):
         inner += text(x + 4, y + 16, shown, class_="box-text")
     return element("g", inner, class_=f"c{box.colour}")
 
 
-def _fitting(label: str, width: float) -> str:
+def _fit_label(label: str, width: float) -> str:
     """As much of the label as there is room for; nothing when it would say nothing."""
     letters = int((width - 8) / LETTER)
     if len(label) <= letters:
@@ -178,6 +178,6 @@ def _write_png(found: Sequence[Recorded], path: Path) -> None:
             axes.add_patch(
                 Rectangle((box.begin, y), box.seconds, 0.92, facecolor=tint, alpha=0.35, edgecolor="0.4", linewidth=0.4)
             )
-            if shown := _fitting(box.label, box.seconds / widest * WIDTH):
+            if shown := _fit_label(box.label, box.seconds / widest * WIDTH):
                 axes.text(box.begin, y + 0.5, f" {shown}", fontsize=6.5, va="center", parse_math=False)
     figure.savefig(path)

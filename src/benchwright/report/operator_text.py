@@ -41,10 +41,10 @@ def cases_of(run: Run, case: str = "") -> list[Recorded]:
     told = [w for row in table for w in row.warnings if w.code == "operators"]
     if told:
         raise OptionError(f"{run.id} has no operators: {printable(told[0].seen)}", remedy=printable(told[0].remedy))
-    raise OptionError(f"{run.id} has no operators: they were not recorded", remedy=_recording(run))
+    raise OptionError(f"{run.id} has no operators: they were not recorded", remedy=_how_to_record(run))
 
 
-def _recording(run: Run) -> str:
+def _how_to_record(run: Run) -> str:
     """The run's own command with the flag that records them."""
     if not run.command:
         return "record them: benchwright.run(..., operators=True)"
@@ -73,7 +73,7 @@ def _show_case(console: Console, found: Recorded, by: str, top: int) -> None:
     console.print(Text(printable(found.row.label), style="bold"), overflow="fold")
     for each in _tables(found, by):
         console.print(_table(found, each, top), crop=False)
-    for line in in_words(found):
+    for line in describe_operators(found):
         console.print(Text(line, style="dim"), overflow="fold")
 
 
@@ -84,7 +84,7 @@ def _tables(found: Recorded, by: str) -> list[str]:
     return ["kind", "node"] if len(by_kind(found.operators)) < len(found.operators) else ["node"]
 
 
-def in_words(found: Recorded) -> Iterator[str]:
+def describe_operators(found: Recorded) -> Iterator[str]:
     """How the operators relate to what was measured."""
     recorded_calls = f", from {found.calls} recorded calls" if found.calls else ""
     if found.latency is None or found.outside is None:
@@ -128,7 +128,7 @@ def _table(found: Recorded, by: str, top: int) -> Table:
     nodes = Counter(operator.kind for operator in found.operators)
     scale = scale_of([operator.seconds for operator in listed[: top or None]], "s")
     heads = ["kind", "nodes"] if by == "kind" else ["operator", "kind", "shapes"]
-    drawn = _drawn([*heads, f"time ({scale.unit})", "share", "calls"], left=1 if by == "kind" else 3)
+    drawn = _new_table([*heads, f"time ({scale.unit})", "share", "calls"], left=1 if by == "kind" else 3)
 
     def line(first: Sequence[str], operators: Sequence[Operator]) -> None:
         numbers = [sum(o.seconds for o in operators) / scale.factor, 100 * sum(o.share for o in operators)]
@@ -195,7 +195,7 @@ def _change_table(found: ChangedCase, top: int) -> Table:
     outside = [changes.pop()] if changes and changes[-1].name == OUTSIDE else []
     scale = scale_of([max(c.before or 0.0, c.after or 0.0) for c in changes[: top or None]], "s")
     heads = ["operator", "kind", "shapes", f"before ({scale.unit})", "after", "difference", "of the change"]
-    drawn = _drawn(heads, left=3)
+    drawn = _new_table(heads, left=3)
 
     def shown(seconds: float | None, absent: str) -> str:
         return absent if seconds is None else format_number(seconds / scale.factor)
@@ -216,7 +216,7 @@ def _change_table(found: ChangedCase, top: int) -> Table:
 # ---- what both share ----
 
 
-def _drawn(heads: Sequence[str], *, left: int) -> Table:
+def _new_table(heads: Sequence[str], *, left: int) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text

@@ -21,7 +21,7 @@ _NAMED = 12  # points of the front that get their names
 def check_picture(path: Path, force: bool) -> None:
     """Raises before anything is drawn: an unknown ending, no matplotlib, a file that is not ours to replace."""
     if path.suffix not in ENDINGS:
-        raise OptionError(f"-o: {path.name} is no picture", remedy=f"end it in one of {', '.join(ENDINGS)}")
+        raise OptionError(f"-o: {path.name} is not a picture file", remedy=f"end it in one of {', '.join(ENDINGS)}")
     if importlib.util.find_spec("matplotlib") is None:
         raise NotInstalledError("drawing pictures", "benchwright[plot]")
     check_target(path, force or not path.exists())

@@ -1,19 +1,22 @@
-"""The plots over all cases of a run: distribution, percentiles, throughput against latency."""
+"""The plots of a run: distribution, percentiles, throughput against latency over all cases, and those of one case."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from benchwright.analysis.calls import WeightedLatencies, calls
-from benchwright.analysis.rows import Row, show_scalar
+from benchwright.analysis.rows import Row, rows, show_scalar
 from benchwright.analysis.scaling import pareto_front
-from benchwright.records import Estimate
+from benchwright.records import Estimate, Run
 from benchwright.report.axes import Axis, axis, bottom, exact, frame
-from benchwright.report.svg import Plot, colour, element, path, text, tips
+from benchwright.report.operator_picture import case_icicle
+from benchwright.report.svg import Plot, colour, drawing, element, path, text, tips
+from benchwright.report.timeplots import latency_over_time, timelines
 from benchwright.units.numbers import printable
 
 WIDTH, HEIGHT = 560.0, 340.0
@@ -262,3 +265,40 @@ def _whisker_up(x: float, up: Axis, estimate: Estimate, words: str, unit: str) -
     y1, y2 = up.at(estimate.low), up.at(estimate.high)
     bar = path([(x - 3, y1), (x + 3, y1), (x, y1), (x, y2), (x - 3, y2), (x + 3, y2)])
     return element("path", class_="whisker", d=bar, data_tip=f"{words} {_interval(estimate, unit)}" if words else None)
+
+
+# ---- all plots of a run, and as SVG files of their own ----
+
+
+def overview_plots(table: Sequence[Row]) -> list[Plot]:
+    """The plots over all cases that have something to show."""
+    drawn = [
+        tradeoff(table, "latency_p50", "median latency"),
+        tradeoff(table, "latency_p99", "p99 latency"),
+        distribution(table),
+        percentiles(table),
+    ]
+    return [plot for plot in drawn if plot]
+
+
+def case_plots(row: Row, index: int) -> list[Plot]:
+    """The plots of one case: against time, and of its operators."""
+    found = [latency_over_time(row, index), *timelines(row, index), case_icicle(row, index)]
+    return [plot for plot in found if plot]
+
+
+def write_svgs(run: Run, folder: Path) -> list[Path]:
+    """Writes every plot of a run into `folder`, which is made when absent; the names start with the run's id."""
+    table = rows(run)
+    plots = overview_plots(table) + [plot for i, row in enumerate(table) for plot in case_plots(row, i)]
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for plot in plots:
+        path = folder / f"{_safe(run.id)}-{plot.name}.svg"
+        path.write_text(drawing(plot, standalone=True) + "\n", encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _safe(name: str) -> str:
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name) or "run"

@@ -17,7 +17,7 @@ _CAUSES = {
 }
 
 
-def lines(why: Mapping[str, Value]) -> list[str]:
+def reason_lines(why: Mapping[str, Value]) -> list[str]:
     """The differences, what they point to, and the command that tells more."""
     if not why:
         return []
@@ -25,7 +25,7 @@ def lines(why: Mapping[str, Value]) -> list[str]:
     said = "measured again, the old revision points to " if "remeasured" in why else ""
     found = [f"Why: {said}{_CAUSES.get(cause, cause).partition(':')[0] if said else _CAUSES.get(cause, cause)}"]
     if "definition" in why:
-        found.append("  what is measured was changed itself")
+        found.append("  the benchmark itself was changed")
     if "uncommitted" in why:
         found.append("  there were changes that are not committed")
     for name in ("packages", "runtimes", "system", "knobs"):

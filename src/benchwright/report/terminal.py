@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from benchwright.analysis.calls import Floats, WeightedLatencies, calls
 from benchwright.analysis.rows import Row
-from benchwright.analysis.scaling import pareto_front
+from benchwright.analysis.scaling import Advice, pareto_front
+from benchwright.records import Run
+from benchwright.schema.printed import envelope
 from benchwright.units import format_number
 from benchwright.units.numbers import Scale, line_up, printable, scale_of
 
@@ -113,3 +116,33 @@ def _bar(count: int, top: int, room: int) -> str:
     eighths = math.ceil(count / top * room * 8) if top else 0
     full, rest = divmod(eighths, 8)
     return "█" * full + (BARS[rest] if rest else "")
+
+
+# ---- a run's scaling: the scatter, the doubts, and which configuration to choose ----
+
+
+NOTHING = "One case, or none with a latency and a throughput: there is nothing to choose."
+
+
+def scaling_text(
+    table: Sequence[Row], chosen: Sequence[Advice], doubts: Sequence[str], *, picture: Path | None, width: int
+) -> str:
+    """The scatter of throughput against latency, the doubts and the advice, for a terminal of that width."""
+    advice = "\n".join(map(str, chosen)) or NOTHING
+    parts = [scatter(table, width), "\n".join(doubts), advice, f"wrote {picture}" if picture else ""]
+    return "\n\n".join(part for part in parts if part)
+
+
+def scaling_json(run: Run, chosen: Sequence[Advice], doubts: Sequence[str], *, picture: Path | None) -> str:
+    """The advice as JSON: for each aim the case, and the rivals that cannot be told from it."""
+    named = [
+        {
+            "for": a.aim,
+            "case": a.row and a.row.label,
+            "rivals": [r.label for r in a.rivals],
+            "told_apart": a.row is not None and not a.rivals,
+        }
+        for a in chosen
+    ]
+    told = {"run": run.id, "advice": named, "cautions": doubts, "picture": picture and str(picture)}
+    return envelope("scaling", told)

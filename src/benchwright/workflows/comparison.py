@@ -56,10 +56,10 @@ class ComparedRuns:
     def print(self, file: TextIO | None = None) -> None:
         """Writes the table and its notes, coloured on a terminal."""
         from benchwright.report.ascii import emit_text
-        from benchwright.report.comparison_text import print_comparison, same_run
+        from benchwright.report.comparison_text import print_comparison, same_run_text
 
         if self.is_same:
-            emit_text(file or sys.stdout, f"{same_run(self.control)}\n")
+            emit_text(file or sys.stdout, f"{same_run_text(self.control)}\n")
             return
         sides = (self.rows, self.control, self.treatment)
         print_comparison(*sides, smallest=self.smallest, file=file, beside=self.beside)

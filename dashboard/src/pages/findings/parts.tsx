@@ -28,7 +28,7 @@ export function Parts({ view, drift }: { view: FindingView; drift: Drift }) {
           <Line key={part.runs.join()} part={part} view={view} />
         ))}
       </ol>
-      {!drift.parts.length && <p class="soft">The noise does not let it be told which part of it carries how much.</p>}
+      {!drift.parts.length && <p class="soft">Because of the noise, it is not known how much each part of it carries.</p>}
     </section>
   );
 }

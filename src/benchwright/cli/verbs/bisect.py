@@ -70,7 +70,7 @@ def command(**given: Any) -> int:
     from benchwright.cli.targets import build_spec_of, cpus_of, request_of
     from benchwright.execution.session import Plan
     from benchwright.report import bisection
-    from benchwright.report.ascii import spelled
+    from benchwright.report.ascii import spell
     from benchwright.workflows.bisect.run import seek
     from benchwright.workflows.run import command_line
 
@@ -92,11 +92,11 @@ def command(**given: Any) -> int:
             plan=Plan(cpus=cpus_of(given), command=command_line()),
         )
     if picture:
-        from benchwright.report.bisection_picture import write_bisected
+        from benchwright.report.bisection import write_bisected
 
         write_bisected(found, picture)
     click.echo(
-        bisection.bisected_json(found) if given["as_json"] else spelled(sys.stdout, bisection.bisected_text(found))
+        bisection.bisected_json(found) if given["as_json"] else spell(sys.stdout, bisection.bisected_text(found))
     )
     return 130 if found.interrupted else int(not found.sure)
 

@@ -66,7 +66,7 @@ def command(
         raise click.UsageError("--runs goes with --site; a report names its runs")
     from benchwright.exchange.named_runs import find_runs
     from benchwright.report.html import check_target, write_html
-    from benchwright.report.images import write_svgs
+    from benchwright.report.plots import write_svgs
     from benchwright.store.files.transfer import read_runs
 
     check_target(output, force)
