@@ -155,7 +155,7 @@ def _held(url: str) -> Counter[str]:
 
 
 def _send_the_rest(address: str, folder: Path) -> None:
-    command = ["-c", "from benchwright.store.remote import pending as waiting; waiting.send()"]
+    command = ["-c", "from benchwright.store.remote import sender; sender.send_waiting()"]
     for spool in folder.glob("spool-*"):
         subprocess.run([sys.executable, *command], env=_environment(spool), check=True, stderr=subprocess.DEVNULL)
 

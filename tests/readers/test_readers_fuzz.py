@@ -159,7 +159,7 @@ EXEMPT = {
     "workflows.watch.pairs": "its own",
     **dict.fromkeys(("execution.images.wheels", "execution.worker_archive"), "writes, and reads nothing"),
     **dict.fromkeys(
-        ("store.sql.engine", "store.sql.presence", "store.live.sqlite"), "a connection, from which no value comes"
+        ("store.sql.engine", "store.sql.presence", "store.sqlite_file"), "a connection, from which no value comes"
     ),
     **dict.fromkeys(("worker.engine.generator", "workflows.ab.run"), "a child of our own, and random bytes"),
     "targets.signatures.tflite": "tests of signatures",

@@ -14,9 +14,8 @@ import pytest
 from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Event, Noted, Planned, Reached
 from benchwright.records import Case, Environment, Result, Run, Status, Target
-from benchwright.store import probe
 from benchwright.store.archive import Progress
-from benchwright.store.live.sqlite import SqliteProgress
+from benchwright.store.sqlite_file import VERSION, VERSION_TABLE, SqliteProgress
 from benchwright.workflows import live
 from benchwright.workflows.live import LiveProgress, Publisher
 
@@ -165,11 +164,11 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "results.db"
 
 
-def _made(file: Path, version: str = probe.VERSION) -> sqlite3.Connection:
+def _made(file: Path, version: str = VERSION) -> sqlite3.Connection:
     connection = sqlite3.connect(file, isolation_level=None)
     connection.execute("CREATE TABLE progress (run TEXT PRIMARY KEY, at BIGINT NOT NULL, document TEXT NOT NULL)")
-    connection.execute(f"CREATE TABLE {probe.VERSION_TABLE} (version_num TEXT)")
-    connection.execute(f"INSERT INTO {probe.VERSION_TABLE} VALUES (?)", (version,))
+    connection.execute(f"CREATE TABLE {VERSION_TABLE} (version_num TEXT)")
+    connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES (?)", (version,))
     return connection
 
 

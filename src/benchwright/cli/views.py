@@ -148,9 +148,9 @@ def _find_place(url: str) -> str:
     """Returns where the run is kept now: a server may have been away."""
     if not url.startswith(("http://", "https://")):
         return mask_url(url)
-    from benchwright.store.remote import pending
+    from benchwright.store.remote import sender
 
-    return pending.place_of(url)
+    return sender.place_of(url)
 
 
 def exit_code(run: Run) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchwright.store.probe import database_file
 from benchwright.store.sql.retention import RetentionRules
+from benchwright.store.sqlite_file import database_file
 from benchwright.system.addresses import is_loopback
 
 MIB = 1 << 20

@@ -16,7 +16,7 @@ from benchwright.errors import DecodeError, OptionError, StoreError
 from benchwright.records import Run
 from benchwright.store import Store
 from benchwright.store.archive import Archive
-from benchwright.store.probe import database_file
+from benchwright.store.sqlite_file import database_file
 
 _EVERYTHING = 1_000_000
 Tell = Callable[[int, int], None]

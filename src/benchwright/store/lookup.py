@@ -9,7 +9,6 @@ from typing import Any
 from benchwright.errors import OptionError, TargetError, did_you_mean
 from benchwright.schema.parsing import json_mapping
 from benchwright.store import Miss, Series, Store
-from benchwright.store.sql.references import names_of
 
 Directions = Mapping[str, str | None]  # by metric: which direction is better
 _ROUNDS = 50  # as many as a run is expected to have at most
@@ -33,6 +32,12 @@ def look_up(
         f"no results for {target!r} in this store",
         remedy=did_you_mean(Path(target).name, known) or "benchwright run TARGET makes some",
     )
+
+
+def names_of(target: str) -> list[str]:
+    """What a case may be called that a person names so: as it is, by the end of a path, or as one of a file's."""
+    last = Path(target).name
+    return list(dict.fromkeys([target, last, f"{last}::*"]))
 
 
 def _choose_series(

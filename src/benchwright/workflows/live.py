@@ -13,8 +13,7 @@ from benchwright.events import Began, Ended, Event, Listener, Noted, Planned, Re
 from benchwright.execution.saver import ResultSink, add_all
 from benchwright.records import Result, Run, Status
 from benchwright.store.live import ENDED, REPEAT_AFTER, Progress
-from benchwright.store.live.sqlite import SqliteProgress
-from benchwright.store.probe import database_file
+from benchwright.store.sqlite_file import SqliteProgress, database_file
 
 PAUSE = 0.5  # seconds between two reports of progress
 _RETRY_AFTER = 30.0  # seconds until the next report after one that could not be sent

@@ -211,7 +211,7 @@ def execute(plan: Plan, *, store: str | None = None, save: bool = True, listener
     """Measures a plan and keeps the run in the store that was named, or in the one that is set up here."""
     if not save:
         return execute_plan(plan, None, listener)
-    from benchwright.store.probe import looks_ready
+    from benchwright.store.sqlite_file import looks_ready
     from benchwright.workflows.live import LiveProgress
 
     url = config.store_url(store)

@@ -17,7 +17,7 @@ from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Artifact, Result, Run
 from benchwright.store import open_store
-from benchwright.store.remote import RemoteStore, pending, sender
+from benchwright.store.remote import RemoteStore, sender
 from benchwright.store.remote.client import SILENCE, Caller
 from benchwright.store.remote.request import ServerRequest
 from benchwright.store.remote.sender import BRIEF
@@ -154,7 +154,7 @@ def test_what_is_refused_is_moved_aside_and_does_not_block_the_rest(
     store.close()
     assert [len(Spool(desk.address)), Spool(desk.address).refused_count] == [0, 1]
     assert any(f"result {results[1].id} is refused" in text for text in caplog.messages)
-    (sent,) = pending.send(refused=True)
+    (sent,) = sender.send_waiting(refused=True)
     assert (sent.sent, sent.refused, sent.waiting) == (1, 0, 0)
     assert desk.writes[-1] == _puts(results)[1]
 

@@ -85,7 +85,7 @@ READERS: dict[str, Reader] = {
             "store.sql.columns",
             "store.sql.notes",
             "store.lookup",
-            "store.probe",
+            "store.sqlite_file",
             "store.sql.faults",
         ),
         ways=("by_cell", "by_cell", "by_cell", "by_byte"),

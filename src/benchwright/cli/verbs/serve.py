@@ -68,8 +68,8 @@ def command(
     try:
         from benchwright.server.process import serve
         from benchwright.server.settings import ServerSettings, artifacts_of
-        from benchwright.store.probe import database_file
         from benchwright.store.sql.retention import rules_of
+        from benchwright.store.sqlite_file import database_file
     except ModuleNotFoundError as error:
         from benchwright.errors import NotInstalledError
 

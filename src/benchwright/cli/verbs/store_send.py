@@ -23,12 +23,12 @@ def command(url: str | None, servers: tuple[str, ...], refused: bool, as_json: b
     they were measured. Exit code 1 when something still waits or was refused.
     """
     from benchwright.errors import OptionError
-    from benchwright.store.remote import pending
+    from benchwright.store.remote import sender
 
     to = only_one(servers, "--to", "what waits is sent to one server") or None
     if to and not url:
         raise OptionError("--to needs the server that it stands for", remedy="benchwright store send URL --to OTHER")
-    sent = pending.send(url, to=to, refused=refused)
+    sent = sender.send_waiting(url, to=to, refused=refused)
     if as_json:
         print_json("store-send", sent)
     else:

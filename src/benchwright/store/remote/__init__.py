@@ -21,9 +21,9 @@ from benchwright.records import Result, Run, Samples
 from benchwright.records.findings import Finding, FindingChanges, Remark
 from benchwright.store import Store
 from benchwright.store.archive import Progress
-from benchwright.store.remote import address, files
+from benchwright.store.remote import address
 from benchwright.store.remote.client import Caller, DeniedError, RefusedError, ServerAwayError
-from benchwright.store.remote.request import ServerRequest
+from benchwright.store.remote.request import ServerRequest, requests_for_files
 from benchwright.store.remote.sender import Outbox, tell
 from benchwright.store.remote.spool import Spool
 
@@ -176,7 +176,7 @@ class RemoteStore:
 
     def _send_files(self, result: Result, *, trusted: bool) -> None:
         """A file that cannot be kept is told of, and costs no result."""
-        for request in files.requests_of(result, trusted=trusted):
+        for request in requests_for_files(result, trusted=trusted):
             try:
                 self._outbox.send(request)
             except StoreError as error:

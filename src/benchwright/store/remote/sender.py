@@ -11,11 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchwright.errors import StoreError
+from benchwright.store.remote import address, spool
 from benchwright.store.remote.client import SILENCE, Caller, RefusedError, ServerAwayError
 from benchwright.store.remote.request import ServerRequest
 from benchwright.store.remote.spool import Spool
@@ -171,3 +173,29 @@ def _copy_small_file(request: ServerRequest) -> ServerRequest:
         return replace(request, file="", size=0, body=Path(request.file).read_bytes())
     except OSError as error:
         raise StoreError(f"{request.file}: {error.strerror}") from None
+
+
+# ---- all that waits on this machine, for whichever server ----
+
+
+def send_waiting(url: str | None = None, *, to: str | None = None, refused: bool = False) -> list[Sent]:
+    """Sends what waits for the server at `url`, or for each; with `refused`, once more what a server refused.
+
+    What waits for a server that will not come back can go `to` another one.
+    """
+    return [_send_to(server, to or server, refused=refused) for server in ([url] if url else spool.servers())]
+
+
+def place_of(url: str) -> str:
+    """Where what was just sent to the server at `url` is now: there, or here for the time being."""
+    server = address.parse(url).url
+    waiting = Spool(server)
+    return server if waiting.is_empty else f"{waiting.folder} until {server} takes it"
+
+
+def _send_to(server: str, to: str, *, refused: bool) -> Sent:
+    with closing(Caller(address.parse(to))) as caller:
+        outbox = Outbox(caller, Spool(address.parse(server).url))
+        if refused:
+            outbox.spool.take_back()
+        return outbox.finish()

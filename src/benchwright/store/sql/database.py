@@ -12,11 +12,11 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection
 
 from benchwright.errors import StoreError, StoreLostError
-from benchwright.store.probe import database_file
 from benchwright.store.sql import engine as engines
 from benchwright.store.sql.faults import explain_errors
 from benchwright.store.sql.presence import Presence
 from benchwright.store.sql.upgrade import prepare
+from benchwright.store.sqlite_file import database_file
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -34,7 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError
 
 from benchwright.errors import NotInstalledError, StoreError
-from benchwright.store.probe import database_file
+from benchwright.store.sqlite_file import database_file
 
 T = TypeVar("T")
 

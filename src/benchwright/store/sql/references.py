@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, or_, select
 
 from benchwright.errors import StoreError, did_you_mean
+from benchwright.store.lookup import names_of
 from benchwright.store.sql import tables
 from benchwright.store.sql.codec import plain
 from benchwright.store.sql.read import is_run, matching_names
@@ -39,12 +40,6 @@ def find(connection: Connection, reference: str) -> str:
         if found := connection.scalar(query.where(is_run()).limit(1)) or connection.scalar(query.limit(1)):
             return str(found)
     return _by_beginning(connection, word, reference)
-
-
-def names_of(target: str) -> list[str]:
-    """What a case may be called that a person names so: as it is, by the end of a path, or as one of a file's."""
-    last = Path(target).name
-    return list(dict.fromkeys([target, last, f"{last}::*"]))
 
 
 def _nth_run_of(connection: Connection, back: int, target: str) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, Table, UniqueConstraint
 
-from benchwright.store.probe import VERSION as VERSION
-from benchwright.store.probe import VERSION_TABLE as VERSION_TABLE
 from benchwright.store.sql.cells import Blob, Number, Position, Small, Text, Whole
+from benchwright.store.sqlite_file import VERSION as VERSION
+from benchwright.store.sqlite_file import VERSION_TABLE as VERSION_TABLE
 
 metadata = MetaData(
     naming_convention={

@@ -21,7 +21,7 @@ from benchwright.execution.session import Plan
 from benchwright.records import Inputs, Load, Revision, Scalar
 from benchwright.records.trials import AbRules, Trial, TrialRow
 from benchwright.store import open_store
-from benchwright.store.probe import looks_ready
+from benchwright.store.sqlite_file import looks_ready
 from benchwright.targets.sources import ImportTimes, Request
 from benchwright.vcs.history import History
 from benchwright.workflows import arguments, run, validation

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.store import open_store
-from benchwright.store.probe import VERSION_TABLE, looks_ready
+from benchwright.store.sqlite_file import VERSION_TABLE, looks_ready
 
 
 def test_a_store_of_this_version_and_a_place_for_one_are_ready(tmp_path: Path) -> None:
