@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.stats import ranks
+from benchwright.stats.ranks import rank_sum_p_value
 
 quantiles = st.floats(min_value=0.001, max_value=0.999)
 confidences = st.floats(min_value=0.5, max_value=0.999)
@@ -160,3 +162,23 @@ def test_samples_for_quantile_are_the_known_counts() -> None:
 @pytest.mark.parametrize(("q", "published"), [(0.9, 23_886), (0.95, 50_425), (0.97, 85_811), (0.99, 262_742)])
 def test_queries_for_percentile_are_those_of_the_mlperf_paper(q: float, published: int) -> None:
     assert abs(ranks.queries_for_percentile(q) - published) <= 1  # the paper rounds to the nearest
+
+
+def _exactly(before: list[float], after: list[float]) -> float:
+    """The share of all ways to choose as many values that rank at least as high."""
+    ordered = sorted([*before, *after])
+    ranks = sum(ordered.index(value) for value in after)
+    ways = [sum(chosen) for chosen in combinations(range(len(ordered)), len(after))]
+    return sum(way >= ranks for way in ways) / len(ways)
+
+
+@pytest.mark.parametrize("shift", [-3.5, -0.5, 0.5, 2.5, 4.5, 9.5])
+def test_it_is_near_the_exact_probability(shift: float) -> None:
+    before, after = [float(i) for i in range(8)], [i + shift for i in range(6)]
+    assert rank_sum_p_value(before, after) == pytest.approx(_exactly(before, after), abs=0.02)
+
+
+def test_ties_say_nothing_and_neither_does_an_empty_group() -> None:
+    assert rank_sum_p_value([1.0] * 9, [1.0] * 9) > 0.5
+    assert rank_sum_p_value([], [1.0]) == rank_sum_p_value([1.0], []) == 1.0
+    assert rank_sum_p_value([1.0] * 9, [2.0] * 9) < 1e-3 < 0.999 < rank_sum_p_value([2.0] * 9, [1.0] * 9)

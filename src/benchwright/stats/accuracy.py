@@ -156,9 +156,9 @@ class Decision:
         truths = _flat(target)
         decided = _decisions(output, len(truths), self.threshold)
         for truth, decision in zip(truths, decided, strict=True):
-            self.confusion += self._counted(decision, int(truth))
+            self.confusion += self._count(decision, int(truth))
 
-    def _counted(self, decision: int, truth: int) -> Confusion:
+    def _count(self, decision: int, truth: int) -> Confusion:
         is_so, called_so = truth == self.positive, decision == self.positive
         if self.figure == "accuracy" and not is_so and not called_so and decision != truth:
             return Confusion(fp=1)  # neither is the positive class, and yet it is wrong

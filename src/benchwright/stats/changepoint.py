@@ -258,7 +258,9 @@ def _find_changes_of_one_mode(look: _Look, smallest: float) -> _Found:
     values, noise = look.values, look.noise
     changes = settle_changes(values, noise * math.sqrt(look.inflated), look.changes)
     evidence = Evidence(values, noise, changes, smallest=smallest)
-    return _Found(changes=evidence.convincing(changes), evidence=evidence, measured=look.measured, noise_around=noise)
+    return _Found(
+        changes=evidence.drop_unconvincing(changes), evidence=evidence, measured=look.measured, noise_around=noise
+    )
 
 
 def _describe_changes(found: _Found, scale: _Scale) -> list[Change]:

@@ -75,7 +75,7 @@ class Evidence:
         """Takes other values for outliers than those it began with: means and steps are from these."""
         self.values, self._sums = values, cumulative_sums(values).tolist()
 
-    def convincing(self, changes: list[int]) -> list[int]:
+    def drop_unconvincing(self, changes: list[int]) -> list[int]:
         """The changes that are left when the unconvincing have been dropped, the weakest first."""
         changes = list(changes)
         strengths = [self._strength(changes, number) for number in range(len(changes))]

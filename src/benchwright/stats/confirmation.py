@@ -27,7 +27,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from benchwright.stats.changepoint import FEWEST, Change
 from benchwright.stats.distributions import normal_cdf
-from benchwright.stats.ranksum import larger
+from benchwright.stats.ranks import rank_sum_p_value
 
 Array = npt.NDArray[np.float64]
 
@@ -186,7 +186,7 @@ def _shift(logs: Array, index: int, since: int, seen: int, smallest: float, mood
     if size < _SMALLEST_SHARE * smallest or not (is_sure or size >= _SUSPECTED * error):
         return None
     window = min(len(fresh), _WINDOW, len(past) // 2)
-    outside = level - float(np.max(sign * _rolled(past, window)))
+    outside = level - float(np.max(sign * _rolling_medians(past, window)))
     if outside <= 0.0:
         return None
     stands_out = is_sure and outside >= _OUTSIDE * noise / math.sqrt(min(len(fresh), _WINDOW))
@@ -206,7 +206,7 @@ def _is_sudden(past: Array, fresh: Array, sign: float) -> bool:
     if shorter < SETTLED or longer < STEADY:
         return False
     stretch = min(len(fresh), _STRETCH, len(past) // 3)
-    levels = _rolled(past, stretch)
+    levels = _rolling_medians(past, stretch)
     usual = float(np.abs(levels[stretch:] - levels[:-stretch]).max())
     return sign * (_median(fresh[:stretch]) - _median(past[-stretch:])) >= _SUDDEN * usual
 
@@ -216,13 +216,13 @@ def _was_there(earlier: Array, fresh: Array, level: float, noise: float) -> bool
     window = max(len(fresh) // 2, 3)
     if len(earlier) < window:
         return False
-    return bool((np.abs(_rolled(earlier, window) - level) <= 2.0 * noise).any())
+    return bool((np.abs(_rolling_medians(earlier, window) - level) <= 2.0 * noise).any())
 
 
 def _chance_of_order(past: Array, fresh: Array) -> float:
     """How probable it is that chance puts the one above the other as far as they are."""
     low, high = sorted((past, fresh), key=_median)
-    return larger(low.tolist(), high.tolist())
+    return rank_sum_p_value(low.tolist(), high.tolist())
 
 
 def _noise(past: Array, fresh: Array, smallest: float) -> float:
@@ -268,7 +268,7 @@ def _places(logs: Array, shift: Shift, since: int, before: float) -> tuple[tuple
     return tuple(ranked)
 
 
-def _rolled(values: Array, width: int) -> Array:
+def _rolling_medians(values: Array, width: int) -> Array:
     """The median of every stretch of so many values."""
     rolled: Array = np.median(sliding_window_view(values, width), axis=1)
     return rolled

@@ -123,7 +123,7 @@ def _better(explaining: Explaining, known: Explained, count: int) -> tuple[Expla
     sloping = explaining.with_ramp_beside(known)
     if sloping.evidence - known.evidence < _HOPELESS:
         return None
-    sloping, known = explaining.settled(sloping), explaining.settled(known)
+    sloping, known = explaining.settle(sloping), explaining.settle(known)
     if sloping.evidence - known.evidence < _MARGIN:
         return None
     others = [explaining.with_steps_for(sloping, number).evidence for number in range(count)]

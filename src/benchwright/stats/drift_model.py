@@ -73,14 +73,14 @@ class Explaining:
 
     def explain(self) -> Explained:
         """A good explanation with steps alone, under each kind of noise."""
-        return self._scored((), self._stepped(()))
+        return self._score((), self._add_steps(()))
 
     def with_ramp_beside(self, known: Explained) -> Explained:
         """A good explanation with one ramp more: beside its ramps, with none of its steps at first, or with one."""
         found = []
         for steps in ((), *((step,) for step in _firm(known))):
-            ramps = (*known.ramps, self._fitted(known.ramps, steps).best_ramp())
-            found.append(self._scored(ramps, self._stepped(ramps, steps)))
+            ramps = (*known.ramps, self._fit(known.ramps, steps).best_ramp())
+            found.append(self._score(ramps, self._add_steps(ramps, steps)))
         return max(found, key=lambda one: one.evidence)
 
     def with_steps_for(self, explained: Explained, number: int) -> Explained:
@@ -92,29 +92,27 @@ class Explaining:
         for parts in _LADDERS:
             along = (first + (last - first) * (2 * part + 1) / (2 * parts) for part in range(parts))
             places = (np.clip(place.round().astype(np.intp) - 2, 0, self._hinge - 1) for place in along)
-            found.append(self.settled(self._scored(others, (*places, *explained.steps))))
+            found.append(self.settle(self._score(others, (*places, *explained.steps))))
         return max(found, key=lambda one: one.evidence)
 
-    def settled(self, best: Explained) -> Explained:
+    def settle(self, best: Explained) -> Explained:
         """A better explanation, as long as one is found by moving its ramps and steps."""
         for _ in range(_REFITS):
-            again = self._scored(*self._refitted(best.ramps, best.steps))
+            again = self._score(*self._refit(best.ramps, best.steps))
             if again.evidence <= best.evidence + _WORTH:
                 break
             best = again
         return best
 
-    def _refitted(
-        self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...]
-    ) -> tuple[tuple[Whole, ...], tuple[Whole, ...]]:
+    def _refit(self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...]) -> tuple[tuple[Whole, ...], tuple[Whole, ...]]:
         """Each ramp and each step chosen anew, the others being as they are; then further steps."""
         for number in range(len(ramps)):
             others = ramps[:number] + ramps[number + 1 :]
-            ramps = (*ramps[:number], self._fitted(others, steps).best_ramp(), *ramps[number + 1 :])
+            ramps = (*ramps[:number], self._fit(others, steps).best_ramp(), *ramps[number + 1 :])
         for number in range(len(steps)):
             others = steps[:number] + steps[number + 1 :]
-            steps = (*steps[:number], self._fitted(ramps, others).best_step(), *steps[number + 1 :])
-        return ramps, self._stepped(ramps, steps)
+            steps = (*steps[:number], self._fit(ramps, others).best_step(), *steps[number + 1 :])
+        return ramps, self._add_steps(ramps, steps)
 
     def ramp(self, number: int) -> tuple[int, int]:
         """The knees of a ramp, as points."""
@@ -123,19 +121,19 @@ class Explaining:
     def near(self, explained: Explained, number: int, kind: int) -> Array:
         """How probable each ramp is under a kind of noise, the rest being as explained."""
         others = explained.ramps[:number] + explained.ramps[number + 1 :]
-        fit = self._fitted(others, explained.steps)
+        fit = self._fit(others, explained.steps)
         return weights(fit.gains(*fit.ramps())[kind])
 
     def sizes(self, explained: Explained, number: int, kind: int) -> Array:
         """The size that each ramp would have, the same."""
         others = explained.ramps[:number] + explained.ramps[number + 1 :]
-        squares, along = self._fitted(others, explained.steps).ramps()
+        squares, along = self._fit(others, explained.steps).ramps()
         size: Array = along[kind] / (squares[kind] + _SIZES**-2.0)
         return size
 
-    def _stepped(self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...] = ()) -> tuple[Whole, ...]:
+    def _add_steps(self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...] = ()) -> tuple[Whole, ...]:
         """These steps and more beside these ramps, best first, while any kind of noise has a use for one more."""
-        fit = self._fitted(ramps, steps)
+        fit = self._fit(ramps, steps)
         found = list(steps)
         while len(found) < _MOST_STEPS:
             step = fit.best_step()
@@ -145,11 +143,11 @@ class Explaining:
             found.append(step)
         return tuple(found)
 
-    def _scored(self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...]) -> Explained:
-        fit = self._fitted(ramps, steps)
+    def _score(self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...]) -> Explained:
+        fit = self._fit(ramps, steps)
         return Explained(ramps=ramps, steps=steps, scores=fit.scores())
 
-    def _fitted(self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...]) -> _Fit:
+    def _fit(self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...]) -> _Fit:
         fit = _Fit(self)
         for ramp in ramps:
             fit.take_ramp(ramp)
@@ -203,7 +201,7 @@ class _Fit:
     def take_step(self, step: Whole) -> None:
         """Adds a step; nothing under kinds that have NONE."""
         taken = step != NONE
-        column = self._left(step) * taken[:, None]
+        column = self._sweep_out(step) * taken[:, None]
         along = np.where(taken, self.along[self._kinds, step], 0.0)
         squares = np.where(taken, np.maximum(self.own[self._kinds, step], 0.0), 0.0)
         self._sweep(column, along, squares)
@@ -227,11 +225,11 @@ class _Fit:
         """Adds a ramp."""
         of, hinge = self._of, self._hinge
         squares, along = (column[self._kinds, ramp] for column in self.ramps())
-        column = self._left(hinge + of.first[ramp]) - self._left(hinge + of.last[ramp])
+        column = self._sweep_out(hinge + of.first[ramp]) - self._sweep_out(hinge + of.last[ramp])
         self._sweep(column / of.lengths[ramp][:, None], along, squares)
         self._fixed = self._fixed - math.log(len(of.lengths)) - _STEP_COST
 
-    def _left(self, place: Whole) -> Array:
+    def _sweep_out(self, place: Whole) -> Array:
         """The products of a column with all others, what is in swept out."""
         column: Array = self._products[self._kinds, :, place]
         for swept in self._swept:

@@ -32,7 +32,7 @@ class NoiseKind:
     independent: float
 
     @property
-    def fed(self) -> float:
+    def added_variance(self) -> float:
         """The variance that each point adds to the slow part."""
         return self.slow if self.memory == 1.0 else self.slow * (1.0 - self.memory**2)
 
@@ -102,7 +102,8 @@ def _filter(count: int) -> tuple[Array, Array]:
     memory, fed, rest, begin = (
         np.array(column)[:, None]
         for column in zip(
-            *((k.memory, k.fed, k.independent, _DIFFUSE if k.memory == 1.0 else k.slow) for k in KINDS), strict=True
+            *((k.memory, k.added_variance, k.independent, _DIFFUSE if k.memory == 1.0 else k.slow) for k in KINDS),
+            strict=True,
         )
     )
     gains, scales = np.empty((2, count, len(KINDS), 1))

@@ -74,7 +74,7 @@ class Sequential:
             raise ValueError(f"at least one pair is needed, not {most}")
         self._question = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
         self._most = most
-        self._tests = _planned(false_alarms, most)
+        self._tests = _plan_tests(false_alarms, most)
         self._seen = _Seen()
 
     def add(self, control: float, treatment: float, *, control_first: bool | None = None) -> Look:
@@ -127,11 +127,11 @@ def stop(
     """
     asked = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
     seen = _Seen.of(pairs[:most], None if control_first is None else control_first[:most])
-    tests = _planned(false_alarms, most)
+    tests = _plan_tests(false_alarms, most)
     limit = math.log1p(smallest)
     looks = [(mark, *_excluded_from(seen, mark, tests)) for mark in (-limit, 0.0, limit)]
     for count in range(1, len(seen.ratios) + 1):
-        bounds = _known(looks, count)
+        bounds = _bounds_after(looks, count)
         if bounds == _Bounds() and count < most:
             continue
         point = _point(seen, count, tests) if bounds.excludes(0.0) else 0.0  # nothing else asks for it
@@ -169,7 +169,7 @@ def _excluded_from(seen: _Seen, mark: float, tests: _Tests) -> tuple[float, bool
     return math.inf if found.look is None else found.look, found.positive
 
 
-def _known(looks: Sequence[tuple[float, float, bool]], count: int) -> _Bounds:
+def _bounds_after(looks: Sequence[tuple[float, float, bool]], count: int) -> _Bounds:
     """What the marks say after `count` pairs: an end lies beyond the last one that is excluded, coming from outside."""
     low = high = None
     for mark, _, _ in takewhile(lambda look: look[1] <= count and look[2], looks):
@@ -235,7 +235,7 @@ class _Tests:
     spent: tuple[float, ...]
 
 
-def _planned(false_alarms: float, most: int) -> _Tests:
+def _plan_tests(false_alarms: float, most: int) -> _Tests:
     windows = tuple(_WINDOWS) if false_alarms >= _WINDOW_FROM else ()
     left = false_alarms - (WINDOW_LEVEL if windows else 0.0)
     return _Tests(windows=windows, spent=signflips.plan_spending(left, most))
@@ -303,7 +303,7 @@ def _flip_bounds(seen: _Seen, point: float, asked: _Question, spent: tuple[float
     """
 
     def end(side: float) -> float | None:
-        def excluded(distance: float) -> bool:
+        def is_excluded(distance: float) -> bool:
             mark = point - side * distance
             found = signflips.look_by_look(*seen.without(mark), spent)
             return windows.excludes(mark) or (found.look is not None and found.positive == (side > 0))
@@ -311,14 +311,14 @@ def _flip_bounds(seen: _Seen, point: float, asked: _Question, spent: tuple[float
         marks = sorted((side * (point - mark) for mark in (-smallest, 0.0, smallest)), reverse=True)
         beyond = float(np.max(side * (point - ratios))) * 1.001 + 1e-12  # all ratios lie on one side of it
         near, far = 0.0, max(beyond, marks[0])
-        if not excluded(far):
+        if not is_excluded(far):
             return None
         for probe in (*marks, 2 * guess, guess):
             if near < probe < far:
-                near, far = (near, probe) if excluded(probe) else (probe, far)
+                near, far = (near, probe) if is_excluded(probe) else (probe, far)
         for _ in range(_HALVINGS):
             middle = (near + far) / 2
-            near, far = (near, middle) if excluded(middle) else (middle, far)
+            near, far = (near, middle) if is_excluded(middle) else (middle, far)
         return point - side * (near + far) / 2
 
     smallest, ratios = math.log1p(asked.smallest), np.asarray(seen.ratios)

@@ -53,7 +53,7 @@ def signed_weights(controls: Floats, treatments: Floats, looks: Sequence[int]) -
     for row, look in enumerate(looks):
         learnt = max((count for count in _LEARNT if count <= look), default=look)
         if learnt not in says:
-            says[learnt] = _say(controls[:learnt], treatments[:learnt])
+            says[learnt] = _weigh_scores(controls[:learnt], treatments[:learnt])
         found[row, :look] = says[learnt] @ _scores(controls[:look], treatments[:look])
     return found
 
@@ -77,13 +77,13 @@ def halfway(controls: Floats, treatments: Floats, change: float) -> tuple[Floats
     return controls + change / 2, treatments - change / 2
 
 
-def _say(controls: Floats, treatments: Floats) -> Floats:
+def _weigh_scores(controls: Floats, treatments: Floats) -> Floats:
     """How much each score counts; they add up to one."""
     low, high = np.minimum(controls, treatments), np.maximum(controls, treatments)
     step = float(_median(high - low)[0]) or float((high - low).max())
     if step == 0.0:
         return np.array([1.0, *([0.0] * (len(_FAST) + 1))])
-    picked = _picked(len(controls))
+    picked = _pick_patterns(len(controls))
     scores = _scores(np.where(picked, low, high), np.where(picked, high, low) + step)
     responses = np.maximum(scores.sum(axis=-1).mean(axis=-1), 1e-3)
     shares = (responses / responses.max()) ** _SHARPNESS
@@ -94,7 +94,7 @@ def _say(controls: Floats, treatments: Floats) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _picked(pairs: int) -> npt.NDArray[np.bool_]:
+def _pick_patterns(pairs: int) -> npt.NDArray[np.bool_]:
     """Patterns by which the higher process of a pair is taken for the treatment, and their opposites."""
     drawn = np.random.default_rng(pairs).random((_PATTERNS, pairs)) < 0.5
     return np.concatenate([drawn, ~drawn])

@@ -1,5 +1,7 @@
 """Quantiles with intervals from the ranks alone: no assumption about the distribution. Standard library only.
 
+The rank-sum test, whether one group tends to be larger than another, is here too.
+
 How many of n independent calls fall at or below the true q-quantile is binomial(n, q), whatever the distribution. So
 a pair of ranks brackets the quantile with a probability that can be computed exactly (David & Nagaraja, Order
 Statistics, 3rd ed., section 7.1). Ranks count from 1.
@@ -16,7 +18,7 @@ from typing import Protocol, SupportsFloat
 
 from benchwright.records import Estimate
 from benchwright.stats import correlation, reach
-from benchwright.stats.distributions import normal_quantile
+from benchwright.stats.distributions import normal_cdf, normal_quantile
 
 
 class SortedNumbers(Protocol):
@@ -258,3 +260,18 @@ def _pmf(count: int, q: float, k: int) -> float:
 def _check(q: float) -> None:
     if not 0.0 < q < 1.0:
         raise ValueError(f"a quantile lies between 0 and 1, not at {q}")
+
+
+def rank_sum_p_value(before: Sequence[float], after: Sequence[float]) -> float:
+    """The probability that chance makes `after` stand above `before` as much as it does; 1 where a group is empty.
+
+    Mann and Whitney, 1947, https://doi.org/10.1214/aoms/1177730491, in the normal approximation with a correction for
+    continuity. Ties count half; they are left out of the variance, which errs on the side of "not larger".
+    """
+    n, m = len(before), len(after)
+    if not n or not m:
+        return 1.0
+    ordered = sorted(before)
+    wins = sum(bisect_left(ordered, value) + bisect_right(ordered, value) for value in after) / 2
+    spread = math.sqrt(n * m * (n + m + 1) / 12)
+    return normal_cdf((n * m / 2 - wins + 0.5) / spread)
