@@ -206,7 +206,7 @@ def test_what_its_author_says_of_a_case() -> None:
         ("suite.inner.bench.Own.benchmark_all", {"params": {"m": [1]}}, r"takes no parameter 'm'\n  known: n"),
         ("suite.inner.bench.Own.benchmark_all", {"workers": (2,)}, "called once a round, so --workers does not apply"),
         ("suite.inner.bench.Own.track_size", {"rates": (9.0,)}, "so --rate does not apply"),
-        ("suite.inner.bench.Own.track_size", {"load": Load(mode=Mode.OFFLINE)}, "a load that is offline does not apply"),
+        ("suite.inner.bench.Own.track_size", {"load": Load(mode=Mode.OFFLINE)}, "load that is offline does not apply"),
         ("suite.inner.bench.Own", {"devices": ("cuda",)}, "chooses its device and precision itself"),
     ],
 )  # fmt: skip
