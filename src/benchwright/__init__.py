@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from benchwright.store import open_store as open_store
     from benchwright.workflows.ab.run import MeasuredTrial as MeasuredTrial
     from benchwright.workflows.ab.run import ab as ab
+    from benchwright.workflows.bisect.run import MeasuredBisection as MeasuredBisection
     from benchwright.workflows.bisect.run import bisect as bisect
     from benchwright.workflows.comparison import ComparedRuns as ComparedRuns
     from benchwright.workflows.comparison import compare as compare
@@ -41,6 +42,7 @@ _moved.install()
 _HOMES = {
     "MeasuredRun": "benchwright.workflows.run",
     "run": "benchwright.workflows.run",
+    "MeasuredBisection": "benchwright.workflows.bisect.run",
     "bisect": "benchwright.workflows.bisect.run",
     "ComparedRuns": "benchwright.workflows.comparison",
     "compare": "benchwright.workflows.comparison",

@@ -15,6 +15,7 @@ from benchwright.records import Better, Estimate, Revision
 from benchwright.records.bisections import Bisected, ComparedPair, Culprit, Passed
 from benchwright.records.findings import Suspect
 from benchwright.report.bisection import bisected_json, bisected_text, headline, write_bisected
+from benchwright.workflows.bisect.run import MeasuredBisection
 
 
 @pytest.fixture
@@ -114,6 +115,21 @@ def test_what_is_not_sure_is_not_called_so() -> None:
     assert "a larger --most-runs goes on from here" in text
     assert "probably one of the 2 commits from 000000000000 to 111111111111" in text
     assert json.loads(bisected_json(found))["data"]["sure"] is False
+
+
+def test_what_python_returns_prints_and_shows_itself_and_is_a_frame(capsys: pytest.CaptureFixture[str]) -> None:
+    record = _bisected(passed=(Passed(revision="0" * 40, why="it <does> not build"),))
+    found = MeasuredBisection(**{each.name: getattr(record, each.name) for each in dataclasses.fields(record)})
+    found.print()
+    assert capsys.readouterr().out == f"{found}\n" == f"{bisected_text(record)}\n"
+    assert repr(found) == f"<MeasuredBisection {record.id}: {len(record.commits)} commits>"
+    html = found._repr_html_()
+    assert "may have changed latency_p50" in html and "<td>111111111111</td>" in html and "it &lt;does&gt; not" in html
+    frame = found.to_pandas()
+    assert frame["revision"].to_list() == [each.revision for each in record.commits]
+    assert frame["culprit"].to_list() == [each in record.culprits for each in record.commits]
+    assert frame["probability"].to_list() == [each.probability for each in record.commits]
+    assert frame["passed"].to_list()[0] == "it <does> not build"
 
 
 def test_nobody_is_guessed_where_the_ends_may_be_alike() -> None:

@@ -23,7 +23,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 def bisected_text(found: Bisected) -> str:
     """A bisection in full: a headline, the probability of each suspect, and how much was measured."""
-    parts = [headline(found), "\n".join(_bars(found)), "\n".join(_notes(found))]
+    parts = [headline(found), "\n".join(_bars(found)), "\n".join(bisection_notes(found))]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -118,7 +118,8 @@ def _bar(probability: float) -> str:
     return f"{format_probability(probability):>11}  {bar:<{_ROOM}}"
 
 
-def _notes(found: Bisected) -> Iterator[str]:
+def bisection_notes(found: Bisected) -> Iterator[str]:
+    """The notes below a bisection: how much was measured, what was passed over, and what to try next."""
     again = f", {found.again} of them from before" if found.again else ""
     closing = sum(pair.against not in ("", found.good.id) for pair in found.pairs)
     with_parents = f" and {closing} of a commit and its parent" if closing else ""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from benchwright.analysis.comparison import ComparedRow
     from benchwright.analysis.trend import JudgedSeries
+    from benchwright.records.bisections import Bisected
     from benchwright.records.findings import Finding
     from benchwright.records.trials import Trial
 
@@ -124,6 +125,26 @@ def trial_frame(trial: Trial) -> pandas.DataFrame:
             row.params,
         )
         for row in trial.rows
+    )
+
+
+def bisection_frame(found: Bisected) -> pandas.DataFrame:
+    """One row for each commit of the range, oldest first."""
+    culprits = {each.revision for each in (*found.culprits, *(one for more in found.further for one in more.commits))}
+    passed = {each.revision: each.why for each in found.passed}
+    return _frame(
+        {
+            "revision": each.revision,
+            "subject": each.subject,
+            "author": each.author,
+            "probability": each.probability,
+            "culprit": each.revision in culprits,
+            **_numbers("effect", each.effect),
+            "passed": passed.get(each.revision),
+            "case": found.case,
+            "metric": found.metric,
+        }
+        for each in found.commits
     )
 
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of a run, a comparison, a history, findings and a trial.
+"""What a notebook shows of a run, a comparison, a history, findings, a trial and a bisection.
 
 Each is an HTML fragment for `_repr_html_`: no script, no style of its own.
 """
@@ -12,12 +12,15 @@ from benchwright.analysis.comparison import ComparedRow, notes_of
 from benchwright.analysis.rows import rows
 from benchwright.analysis.trend import JudgedSeries, sparkline
 from benchwright.records import Run
+from benchwright.records.bisections import Bisected
 from benchwright.records.findings import Finding
 from benchwright.records.trials import Trial
 from benchwright.report.ab import HEADS as TRIAL_HEADS
 from benchwright.report.ab import headline, trial_lines
 from benchwright.report.ab import notes as trial_notes
 from benchwright.report.ab import rules as trial_rules
+from benchwright.report.bisection import bisection_notes, change_text, likely_suspects
+from benchwright.report.bisection import headline as bisection_headline
 from benchwright.report.comparison_text import pairs_hint, rules, same_run_text, summary
 from benchwright.report.findings import STYLES, about, below_findings, title
 from benchwright.report.history_text import (
@@ -30,6 +33,7 @@ from benchwright.report.history_text import (
     series_heading,
 )
 from benchwright.report.markup import column_head, comparison_table, escape, results_table, tag
+from benchwright.units import format_probability
 
 
 def html_table(run: Run) -> str:
@@ -93,6 +97,23 @@ def trial_html(trial: Trial) -> str:
     table = _table(TRIAL_HEADS, [list(line) for line, _ in trial_lines(trial)]) if trial.rows else ""
     said = [*trial_notes(trial), *([trial_rules(trial)] if trial.rows else [])]
     return tag("div", tag("p", f"<b>{escape(headline(trial))}</b>") + table + _paragraphs(said))
+
+
+def bisection_html(found: Bisected) -> str:
+    """A bisection as an HTML fragment: the headline, the commits that may be behind the change, and notes."""
+    lines = [
+        [
+            each.revision[:12],
+            format_probability(each.probability),
+            change_text(each.effect) if each.effect else "",
+            each.subject,
+            each.author,
+        ]
+        for each in (likely_suspects(found) if found.pairs else ())
+    ]
+    table = _table(["commit", "probability", "change", "subject", "author"], lines) if lines else ""
+    said = tag("p", f"<b>{escape(bisection_headline(found))}</b>")
+    return tag("div", said + table + _paragraphs(bisection_notes(found)))
 
 
 def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

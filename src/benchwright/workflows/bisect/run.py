@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from benchwright import config, schema
 from benchwright.analysis.detection import BISECTED, OURS
@@ -22,7 +23,7 @@ from benchwright.execution.session import Plan, now
 from benchwright.records import Case, Run, Scalar
 from benchwright.records.bisections import Bisected
 from benchwright.records.findings import Finding, FindingChanges, Remark
-from benchwright.report.bisection import headline
+from benchwright.report.bisection import bisected_text, headline
 from benchwright.store import Store, open_store
 from benchwright.targets.sources import ImportTimes, Request
 from benchwright.workflows import validation
@@ -30,6 +31,9 @@ from benchwright.workflows.ab.run import BuildSpec, collect_tags, destination_in
 from benchwright.workflows.bisect import search
 from benchwright.workflows.bisect.search import CaseIn, Terms
 from benchwright.workflows.run import refuse_nesting, with_usual_length
+
+if TYPE_CHECKING:
+    import pandas
 
 _COPY = re.compile(r"(.*/[0-9a-f]{40}/work)/.*")  # a working copy of `builds`
 _SUSPECT = 0.001  # the least probability that is written to a finding
@@ -44,6 +48,34 @@ class Range:
     good: str = ""
     bad: str = ""
     case: str = ""  # words of the name or the parameters, where the targets have several
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredBisection(Bisected):
+    """A finished bisection: prints as the command line shows it."""
+
+    def print(self, file: TextIO | None = None) -> None:
+        """Writes the headline, the probability of each suspect and the notes."""
+        from benchwright.report.ascii import emit_text
+
+        emit_text(file or sys.stdout, f"{self}\n")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row for each commit of the range. Needs pandas."""
+        from benchwright.report.data_frames import bisection_frame
+
+        return bisection_frame(self)
+
+    def __str__(self) -> str:
+        return bisected_text(self)
+
+    def __repr__(self) -> str:
+        return f"<MeasuredBisection {self.id}: {len(self.commits)} commits>"
+
+    def _repr_html_(self) -> str:
+        from benchwright.report.notebook import bisection_html
+
+        return bisection_html(self)
 
 
 def bisect(
@@ -64,7 +96,7 @@ def bisect(
     store: str | None = None,
     save: bool = True,
     listener: Listener = nobody,
-) -> Bisected:
+) -> MeasuredBisection:
     """Finds the commit behind a change: of a finding, or of `targets`, one case, between `good` and `bad`.
 
     Each commit that is looked at is built with the shell line `build` in a copy and an environment of its own, with
@@ -85,7 +117,8 @@ def bisect(
         surroundings=surroundings or Surroundings(),
         targets_from=targets_from,
     )
-    return seek(asked, request, terms, making, store=store, save=save, listener=listener)
+    found = seek(asked, request, terms, making, store=store, save=save, listener=listener)
+    return MeasuredBisection(**{each.name: getattr(found, each.name) for each in dataclasses.fields(found)})
 
 
 def seek(
