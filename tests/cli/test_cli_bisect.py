@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from benchwright.records.bisections import Bisected, ComparedPair, Culprit, Pass
 from benchwright.records.findings import Suspect
 from benchwright.report.bisection import bisected_json, bisected_text, headline, write_bisected
 from benchwright.workflows.bisect.run import MeasuredBisection
+
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
@@ -67,8 +70,8 @@ def test_the_culprit_is_told_as_json_and_an_earlier_run_as_text(repository: Path
         (["f123"], "results.db"),
     ],
 )
-def test_a_wrong_request_exits_with_2(arguments: list[str], said: str, repository: Path) -> None:
-    done = run(repository, *arguments)
+def test_a_wrong_request_exits_with_2(arguments: list[str], said: str, repository: Path, inside: Call) -> None:
+    done = inside("bisect", *arguments, cwd=repository)
     assert done.returncode == 2 and said in done.stderr
     assert "Traceback" not in done.stderr and not (repository / ".benchwright").exists()
 

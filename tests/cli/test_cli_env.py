@@ -22,16 +22,16 @@ from benchwright.store import open_store
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_the_quick_page_has_every_section(benchwright: Cli) -> None:
-    done = benchwright("env", "--quick")
+def test_the_quick_page_has_every_section(inside: Cli) -> None:
+    done = inside("env", "--quick")
     assert (done.returncode, done.stderr) == (0, "")
     headings = [line for line in done.stdout.splitlines() if line and not line.startswith(" ")]
     assert headings == ["Machine", "System", "Accelerators", "Knobs", "At the start", "What to change"]
     assert "\033" not in done.stdout
 
 
-def test_json_holds_the_environment(benchwright: Cli) -> None:
-    page = json.loads(benchwright("env", "--quick", "--json").stdout)["data"]
+def test_json_holds_the_environment(inside: Cli) -> None:
+    page = json.loads(inside("env", "--quick", "--json").stdout)["data"]
     assert set(page) == {"environment", "noise", "self_test", "advice", "calibration"}
     assert (page["noise"], page["self_test"], page["calibration"]) == (None, None, None)
     found = schema.decode(Environment, page["environment"])
@@ -65,15 +65,15 @@ def test_progress_goes_to_a_terminal(tmp_path: Path) -> None:
     json.loads(done.stdout)
 
 
-def test_quick_and_noise_exclude_each_other(benchwright: Cli) -> None:
-    done = benchwright("env", "--quick", "--noise")
+def test_quick_and_noise_exclude_each_other(inside: Cli) -> None:
+    done = inside("env", "--quick", "--noise")
     assert done.returncode == 2
     assert "--quick and --noise exclude each other" in done.stderr
 
 
 @pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
-def test_a_time_that_never_ends_or_begins_is_refused(benchwright: Cli, seconds: str) -> None:
-    done = benchwright("env", "--seconds", seconds)
+def test_a_time_that_never_ends_or_begins_is_refused(inside: Cli, seconds: str) -> None:
+    done = inside("env", "--seconds", seconds)
     assert done.returncode == 2
     assert "--seconds" in done.stderr and "Traceback" not in done.stderr
 
@@ -94,20 +94,20 @@ def kept(store: Path, number: int, **changed: object) -> str:
     return f"tag{number}"
 
 
-def test_diff_shows_what_differs_between_two_runs(benchwright: Cli, tmp_path: Path) -> None:
+def test_diff_shows_what_differs_between_two_runs(inside: Cli, tmp_path: Path) -> None:
     store = tmp_path / "results.db"
     a, b = kept(store, 1), kept(store, 2, packages={"numpy": "2.2"})
-    done = benchwright("env", "diff", a, b, "--store", str(store))
+    done = inside("env", "diff", a, b, "--store", str(store))
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split() for line in done.stdout.splitlines()] == [["tag1", "tag2"], ["packages.numpy", "2.1", "2.2"]]
-    told = json.loads(benchwright("env", "diff", a, b, "--store", str(store), "--json").stdout)["data"]
+    told = json.loads(inside("env", "diff", a, b, "--store", str(store), "--json").stdout)["data"]
     assert told == [{"place": "packages.numpy", "a": "2.1", "b": "2.2"}]
-    assert benchwright("env", "diff", a, a, "--store", str(store)).stdout == "no difference\n"
+    assert inside("env", "diff", a, a, "--store", str(store)).stdout == "no difference\n"
 
 
-def test_diff_of_an_unknown_run_is_a_wrong_request(benchwright: Cli, tmp_path: Path) -> None:
+def test_diff_of_an_unknown_run_is_a_wrong_request(inside: Cli, tmp_path: Path) -> None:
     store = tmp_path / "results.db"
-    done = benchwright("env", "diff", kept(store, 1), "nowhere", "--store", str(store))
+    done = inside("env", "diff", kept(store, 1), "nowhere", "--store", str(store))
     assert done.returncode == 2
     assert "nowhere" in done.stderr and "Traceback" not in done.stderr
 

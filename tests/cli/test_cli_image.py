@@ -1,4 +1,4 @@
-"""`benchwright image` as a process."""
+"""`benchwright image` as a process, where it needs one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_dockerfile_of_a_run_is_that_of_its_environment(benchwright: Cli, tm
     assert "    numpy==" in (tmp_path / "context" / "Dockerfile").read_text(encoding="utf-8")
 
 
-def test_wrong_requests_end_with_2(benchwright: Cli) -> None:
+def test_wrong_requests_end_with_2(inside: Cli) -> None:
     for arguments in (
         ("--here", "--from-run", "last"),
         ("--packages", "no-such-package", "--print"),
@@ -42,7 +42,7 @@ def test_wrong_requests_end_with_2(benchwright: Cli) -> None:
         ("--build-arg", "novalue", "--print"),
         ("--from-run", "no-such-run"),
     ):
-        ended = benchwright("image", "build", *arguments)
+        ended = inside("image", "build", *arguments)
         assert ended.returncode == 2 and ended.stderr.startswith("benchwright: "), ended.stderr
 
 

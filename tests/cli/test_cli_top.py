@@ -25,8 +25,8 @@ def test_help_lists_exactly_the_verbs(benchwright: Benchwright, arguments: list[
     assert re.findall(r"^  (\S+)  +\S", commands, flags=re.MULTILINE) == list(VERBS)
 
 
-def test_help_has_headings_in_the_order_of_work(benchwright: Benchwright) -> None:
-    headings = re.findall(r"^(\S.*):$", benchwright("--help").stdout, flags=re.MULTILINE)
+def test_help_has_headings_in_the_order_of_work(inside: Benchwright) -> None:
+    headings = re.findall(r"^(\S.*):$", inside("--help").stdout, flags=re.MULTILINE)
     assert headings == [
         "Options",
         "Measure",
@@ -77,15 +77,15 @@ def test_every_verb_answers_help_without_a_framework(verb: str) -> None:
     assert set(modules.split()) & {"torch", "onnxruntime", "openvino", "pandas", "pyarrow", "scipy"} == set()
 
 
-def test_an_unknown_command_is_refused_with_the_nearest(benchwright: Benchwright) -> None:
-    ended = benchwright("comapre", "a", "b")
+def test_an_unknown_command_is_refused_with_the_nearest(inside: Benchwright) -> None:
+    ended = inside("comapre", "a", "b")
     assert ended.returncode == 2
     assert ended.stdout == ""
     assert ended.stderr == "benchwright: unknown command 'comapre'\n  did you mean 'compare'?\n"
 
 
-def test_an_unknown_flag_is_refused(benchwright: Benchwright) -> None:
-    ended = benchwright("list", "--jsn")
+def test_an_unknown_flag_is_refused(inside: Benchwright) -> None:
+    ended = inside("list", "--jsn")
     assert ended.returncode == 2
     assert "--json" in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -79,16 +79,16 @@ def test_the_first_signal_finishes_the_commit_and_the_second_does_not(tmp_path: 
     assert out.split("\n")[0].endswith("measured  Slow 3") and out.count("\n") == 1
 
 
-def test_a_wrong_request_is_told_in_one_line(benchwright: Call) -> None:
-    done = benchwright("watch", "bench.py::f", "--repo", ".", "--once")
+def test_a_wrong_request_is_told_in_one_line(inside: Call) -> None:
+    done = inside("watch", "bench.py::f", "--repo", ".", "--once")
     assert done.returncode == 2 and "not in a git or hg repository" in done.stderr
     repositories.make(Path("project"), [1.0])
-    done = benchwright("watch", "--repo", "project", "--once")
+    done = inside("watch", "--repo", "project", "--once")
     assert done.returncode == 2 and "nothing to" in done.stderr
 
 
-def test_the_older_driver_lists_its_flags_and_refuses_what_it_does_not_know(benchwright: Call) -> None:
-    done = benchwright("repo-driver", "--help")
+def test_the_older_driver_lists_its_flags_and_refuses_what_it_does_not_know(inside: Call) -> None:
+    done = inside("repo-driver", "--help")
     assert done.returncode == 0 and "--base_commit REV" in done.stdout and "--same_host" in done.stdout
-    done = benchwright("repo-driver", "--framework", "generic")
+    done = inside("repo-driver", "--framework", "generic")
     assert done.returncode == 2 and "--platforms" in done.stderr
