@@ -115,7 +115,7 @@ def test_kill_9_of_the_parent_leaves_no_process_and_what_was_saved(
     assert run.results[0].samples[0].calls == 50
     assert run.planned == 2
     shown = benchwright("show", "--store", "results.db")
-    assert "incomplete: 1 of 2 results; it was cut off" in shown.stdout
+    assert "incomplete: 1 of 2 results; it was interrupted" in shown.stdout
     assert "  1 of 2 results  " in benchwright("list", "--store", "results.db").stdout
 
 
