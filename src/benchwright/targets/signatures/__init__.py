@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchwright.errors import DecodeError
+
 _READERS = {
     ".onnx": "onnx",
     ".tflite": "tflite",
@@ -63,6 +65,7 @@ def read(path: str | Path) -> Signature | None:
         return reader(file)
     except (
         MalformedError,
+        DecodeError,
         OSError,
         ValueError,
         LookupError,

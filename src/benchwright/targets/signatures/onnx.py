@@ -61,7 +61,7 @@ def _signature(view: memoryview) -> Signature:
         raise MalformedError("no graph")
     weights: dict[str, ProtobufMessage] = {}
     inputs, outputs, nodes = [], [], []
-    for number, part in graph.fields():
+    for number, _, part in graph.fields():
         if not isinstance(part, ProtobufMessage):
             continue
         if number == _NODE:
@@ -190,4 +190,4 @@ def _attribute(node: ProtobufMessage, name: str) -> int:
 
 
 def _texts(node: ProtobufMessage, number: int) -> list[str]:
-    return [bytes(part).decode(errors="replace") for part in node.parts(number)]
+    return [str(part) for part in node.parts(number)]

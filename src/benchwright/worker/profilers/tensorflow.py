@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from benchwright.errors import MeasureError
+from benchwright.targets.signatures.protobuf import ProtobufMessage
 from benchwright.worker.profilers import Profiler
-from benchwright.worker.runtimes.classes.wire import BYTES, Piece, fields
 
 FOLDER = "profiler_data"  # what `tensorboard --logdir` is given
 _RUNS = Path("plugins", "profile")
@@ -65,16 +65,11 @@ def events_in(xspace: bytes, *, most: int | None = None) -> int:
     The field numbers are those of XSpace (planes 1), XPlane (name 2, lines 3) and XLine (events 4). A `DecodeError`
     says where a trace was cut.
     """
-    return sum(1 for _ in islice(_events(Piece.of_message(xspace)), most))
+    return sum(1 for _ in islice(_events(ProtobufMessage.of_file(memoryview(xspace))), most))
 
 
-def _events(xspace: Piece) -> Iterator[Piece]:
-    for plane in _blocks(xspace, 1):
-        name = "".join(part.text() for part in _blocks(plane, 2))
-        if name.startswith(_HOST_PLANES):
-            for line in _blocks(plane, 3):
-                yield from _blocks(line, 4)
-
-
-def _blocks(piece: Piece, wanted: int) -> Iterator[Piece]:
-    return (part for number, wire, part in fields(piece) if (number, wire) == (wanted, BYTES))
+def _events(xspace: ProtobufMessage) -> Iterator[ProtobufMessage]:
+    for plane in xspace.parts(1):
+        if "".join(map(str, plane.parts(2))).startswith(_HOST_PLANES):
+            for line in plane.parts(3):
+                yield from line.parts(4)
