@@ -139,7 +139,7 @@ def test_a_large_answer_is_read_and_one_too_large_is_called_that() -> None:
     assert reader.next() == message
     with pytest.raises(ChannelError, match=r"the answer of 4295 MB is too large") as caught:
         FrameReader(TOKEN).feed(_frame(b"", length=2**32 - 1))
-    assert "tell less" in caught.value.remedy
+    assert "report less" in caught.value.remedy
 
 
 def test_rubbish_after_a_frame_is_refused_and_the_frame_is_not() -> None:
