@@ -68,7 +68,7 @@ def test_rules_are_kept_and_obeyed(call: Call) -> None:
     assert told["thresholds"] == [{"case": "bench.py::*", "smallest": 0.2, "metric": ""}]
     assert [(mute["what"], mute["who"], mute["reason"]) for mute in told["mutes"]] == [("other", "ada", "noisy")]
     assert "muted  other  ada" in call("findings", "rules")
-    assert "had no threshold" in call("findings", "threshold", "x", "none")
+    assert "there was no threshold" in call("findings", "threshold", "x", "none")
     assert call("findings", "mute", "other", "--off") == "other: no longer muted\n"
 
 

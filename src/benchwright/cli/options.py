@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -78,6 +79,29 @@ def print_json(kind: str, data: object, *, indent: int | None = 2) -> None:
     from benchwright.schema.printed import envelope
 
     click.echo(envelope(kind, data, indent=indent))
+
+
+def picture_option(what: str) -> Callable[[F], F]:
+    """Adds `-o FILE`, the path of a picture; `what` says what it shows, and in which formats."""
+    path = click.Path(path_type=Path)
+    return click.option("-o", "--output", type=path, metavar="FILE", help=f"The file to write: {what}")
+
+
+def limit_option(default: int, help: str) -> Callable[[F], F]:
+    """Adds `--limit N`: how many lines a list has at most."""
+    kind = click.IntRange(min=1)
+    return click.option("--limit", type=kind, default=default, show_default=True, metavar="N", help=help)
+
+
+def pair_seed_option(function: F) -> F:
+    """Adds `--seed N`, from which the order inside the pairs is drawn."""
+    text = "Seed of what is drawn at random: the order inside the pairs. Default: a new one each time."
+    return click.option("--seed", type=int, metavar="N", help=text)(function)
+
+
+def force_option(function: F) -> F:
+    """Adds `--force`, which lets a file be replaced."""
+    return click.option("--force", is_flag=True, help="Replace what is there.")(function)
 
 
 class OlderCommand(click.Command):

@@ -13,6 +13,7 @@ import pytest
 
 import containers
 from benchwright.compat.perfzero import images, setup
+from benchwright.compat.perfzero.preparation import KEY_VARIABLE
 from benchwright.execution.hosts.engines import Image
 from benchwright.execution.images import builder as building
 from benchwright.execution.images.builder import Order
@@ -32,7 +33,7 @@ def tag(engine: str) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project that is not the present folder."""
-    monkeypatch.delenv(setup.KEY_VARIABLE, raising=False)
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
     (tmp_path / "project").mkdir()
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -91,12 +92,12 @@ def test_the_key_is_fetched_and_told_to_libraries_only_when_google_is_needed(
     assert setup.main([NO_IMAGE, f"--gcloud_key_file_url={key.as_uri()}"], project) == 0
     fetched = project / "workspace" / "key.json"
     assert fetched.read_text(encoding="utf-8") == "{}" and fetched.stat().st_mode & 0o777 == 0o600
-    assert setup.KEY_VARIABLE not in os.environ
-    monkeypatch.setenv(setup.KEY_VARIABLE, "")  # so that it is put back
+    assert KEY_VARIABLE not in os.environ
+    monkeypatch.setenv(KEY_VARIABLE, "")  # so that it is put back
     monkeypatch.setattr(images, "build", lambda request: None)
     arguments = [f"--gcloud_key_file_url={key.as_uri()}", "--tensorflow_pip_spec=gs://b/w.whl"]
     assert setup.main(arguments, project) == 0
-    assert os.environ[setup.KEY_VARIABLE] == str(fetched)
+    assert os.environ[KEY_VARIABLE] == str(fetched)
 
 
 def test_perfzeros_default_key_counts_as_unset(project: Path) -> None:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, markdown_option, only_one, smallest_option, store_option
+from benchwright.cli.options import (
+    json_option,
+    markdown_option,
+    only_one,
+    pair_seed_option,
+    picture_option,
+    smallest_option,
+    store_option,
+)
 from benchwright.cli.targets import build_options, target_options
 from benchwright.store import open_configured_store
 
@@ -56,21 +64,10 @@ if TYPE_CHECKING:
     help="Pairs at most: per case and look.",
 )
 @click.option("--no-verify", is_flag=True, help="Name a change after one look, without a second one.")
-@click.option(
-    "--seed",
-    type=int,
-    metavar="N",
-    help="Seed of what is drawn at random: the order inside the pairs. Default: another one each time.",
-)
+@pair_seed_option
 @click.option("--no-save", is_flag=True, help="Keep nothing in the store.")
 @markdown_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(),
-    metavar="FILE",
-    help="The file to write: a picture of the pairs, .png, .svg or .pdf.",
-)
+@picture_option("a picture of the pairs, .png, .svg or .pdf.")
 @store_option
 @json_option
 def command(**given: Any) -> int:
@@ -84,7 +81,7 @@ def command(**given: Any) -> int:
     from benchwright.cli.targets import build_spec_of, cpus_of, request_of
     from benchwright.report import ab
 
-    picture = Path(given["output"]) if given["output"] else None
+    picture: Path | None = given["output"]
     if picture:
         from benchwright.report.picture import check_picture
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, only_one, store_option
+from benchwright.cli.options import json_option, only_one, pair_seed_option, picture_option, store_option
 from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
@@ -41,20 +41,9 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="The metric to judge; only one. Default: the first that compare judges.",
 )
-@click.option(
-    "--seed",
-    type=int,
-    metavar="N",
-    help="Seed of what is drawn at random: the order inside the pairs. Default: another one each time.",
-)
+@pair_seed_option
 @click.option("--no-save", is_flag=True, help="Keep nothing in the store; use nothing that is there either.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(),
-    metavar="FILE",
-    help="The file to write: a picture of the search, .png, .svg or .pdf.",
-)
+@picture_option("a picture of the search, .png, .svg or .pdf.")
 @store_option
 @json_option
 def command(**given: Any) -> int:
@@ -75,7 +64,7 @@ def command(**given: Any) -> int:
     from benchwright.workflows.run import command_line
 
     asked = _range(given)
-    picture = Path(given["output"]) if given["output"] else None
+    picture: Path | None = given["output"]
     if picture:
         from benchwright.report.picture import check_picture
 

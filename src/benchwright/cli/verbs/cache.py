@@ -78,8 +78,8 @@ def verify(repair: bool, folder: str | None, as_json: bool) -> int:
 @click.option("--older-than", metavar="TIME", help="Remove what was not used for this long: 30d, 12h.")
 @click.option("--larger-than", metavar="SIZE", help="Remove what is larger: 500MB.")
 @click.option("--keep", metavar="SIZE", help="Remove what was used longest ago, until this much is left: 10GB.")
-@click.option("--all", "everything", is_flag=True, help="All of them: everything goes.")
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--all", "everything", is_flag=True, help="All of them: remove everything.")
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and change nothing.")
 @cache_option
 @json_option
 def prune(

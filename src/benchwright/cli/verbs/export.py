@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from benchwright import plugins
-from benchwright.cli.options import store_option
+from benchwright.cli.options import force_option, store_option
 from benchwright.errors import UserError
 from benchwright.store import open_configured_store
 
@@ -27,7 +27,7 @@ OURS = ("jsonl", "jsonl.gz", "parquet")
 )
 @click.option("--all", "everything", is_flag=True, help="All of them: every run in the store.")
 @click.option("--no-samples", is_flag=True, help="Leave the raw samples out.")
-@click.option("--force", is_flag=True, help="Replace what is there.")
+@force_option
 @store_option
 def command(
     names: tuple[str, ...], format: str, everything: bool, no_samples: bool, force: bool, store: str | None

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import click
 
-from benchwright.cli.options import json_option, print_json, smallest_option, store_option
+from benchwright.cli.options import json_option, limit_option, print_json, smallest_option, store_option
 from benchwright.records.findings import Mute, Remark, State, Threshold
 from benchwright.store import open_configured_store
 
@@ -24,14 +24,7 @@ comment_option = click.option("--comment", default="", metavar="TEXT", help="Wha
     type=click.Choice([*(state.value for state in State), "all"]),
     help="Only these; repeatable. Default: open and acknowledged.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    metavar="N",
-    help="At most this many, the newest.",
-)
+@limit_option(50, "At most this many, the newest.")
 @store_option
 @json_option
 @click.pass_context

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchwright.cli.options import json_option, print_json, store_option
+from benchwright.cli.options import json_option, limit_option, print_json, store_option
 
 if TYPE_CHECKING:
     from benchwright.workflows.history import TargetHistory
@@ -25,14 +25,7 @@ if TYPE_CHECKING:
     help="The metric to judge; repeatable. Default: the median, the throughput, the wall time of what is called once, "
     "and what the target reports.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="At most this many runs of each series, the newest.",
-)
+@limit_option(20, "At most this many, the newest; runs of each series.")
 @store_option
 @json_option
 def command(target: str, metrics: tuple[str, ...], limit: int, store: str | None, as_json: bool) -> None:

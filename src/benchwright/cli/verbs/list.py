@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from benchwright.cli.options import json_option, store_option
+from benchwright.cli.options import json_option, limit_option, store_option
 
 BACKUP = "restore this one from a backup of the store, if there is one"
 
@@ -23,14 +23,7 @@ BACKUP = "restore this one from a backup of the store, if there is one"
     default="",
     help="Runtimes to measure on: cases are planned for them. Default: the first installed that loads it.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="At most this many runs, the newest.",
-)
+@limit_option(20, "At most this many, the newest; runs.")
 @click.option(
     "--all", "tries", is_flag=True, help="All of them: also tries that were refused before anything was measured."
 )

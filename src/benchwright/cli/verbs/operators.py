@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from benchwright.cli.options import json_option, store_option
+from benchwright.cli.options import force_option, json_option, picture_option, store_option
 from benchwright.cli.views import operator_options, show_operators
 
 
@@ -15,14 +14,8 @@ from benchwright.cli.views import operator_options, show_operators
 @click.argument("run", default="last", metavar="[RUN]")
 @click.argument("after", default="", metavar="[RUN]")
 @operator_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The file to write: a picture, .svg, .html or .png.",
-)
-@click.option("--force", is_flag=True, help="Replace what is there.")
+@picture_option("a picture, .svg, .html or .png.")
+@force_option
 @store_option
 @json_option
 def command(run: str, after: str, **given: Any) -> int:

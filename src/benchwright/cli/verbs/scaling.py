@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from benchwright.cli.options import json_option, store_option
+from benchwright.cli.options import force_option, json_option, picture_option, store_option
 from benchwright.cli.views import scaling_options, show_scaling
 
 
 @click.command()
 @click.argument("run", default="last", metavar="[RUN]")
 @scaling_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The file to write: a picture, .png, .svg or .pdf.",
-)
-@click.option("--force", is_flag=True, help="Replace what is there.")
+@picture_option("a picture, .png, .svg or .pdf.")
+@force_option
 @store_option
 @json_option
 def command(run: str, **given: Any) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from benchwright.cli.options import RenamedOption, json_option, store_option
+from benchwright.cli.options import RenamedOption, force_option, json_option, picture_option, store_option
 from benchwright.cli.views import operator_options, scaling_options, show_operators, show_scaling
 from benchwright.errors import OptionError
 from benchwright.store import open_configured_store
@@ -54,14 +53,8 @@ _TAKEN = {
 @scaling_options
 @click.option("--operators", is_flag=True, help="Where a model's time goes; with two runs, what changed.")
 @operator_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The file to write: a picture of the view, .png or .svg, .pdf with --scaling, .html with --operators.",
-)
-@click.option("--force", is_flag=True, help="Replace what is there.")
+@picture_option("a picture of the view, .png or .svg, .pdf with --scaling, .html with --operators.")
+@force_option
 @click.pass_context
 def command(context: click.Context, /, run: str, store: str | None, as_json: bool, **given: Any) -> int:
     """One run in full. RUN is `last`, `last~1`, `last~1:TARGET`, an id or its beginning, a tag, a commit, or a file.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from benchwright.cli.options import RenamedOption, json_option, print_json
+from benchwright.cli.options import RenamedOption, force_option, json_option, print_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _check_older(path: Path, no_network: bool) -> list[SpecProblem]:
 @command.command("convert")
 @click.argument("file", metavar="FILE")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="The file to write. Default: printed.")
-@click.option("--force", is_flag=True, help="Replace what is there.")
+@force_option
 def convert(file: str, output: str | None, force: bool) -> int:
     """Print a spec of FAI-PEP's form in ours. What could not be carried over is told on standard error."""
     from benchwright.compat.harness.specs.conversion import convert as converted

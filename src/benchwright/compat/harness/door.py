@@ -62,7 +62,7 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
         root=Path(root),
         commits=commits,
         again=lambda step: _rerun(step, arguments, watching),
-        say=_say,
+        say=say,
     )
     return max(done.code, ladder.climb(done.documents))
 
@@ -104,7 +104,7 @@ def _run_suite(arguments: Sequence[str], watching: Watching, *, only: Rerun | No
         _refuse_impossible(flags, planned)
         return _Done(flags=flags, info=given, code=0)
     for notice in (*planned.notices, *devices.list_doubts(flags), *_find_vain_options(flags, given)):
-        _say(str(notice))
+        say(str(notice))
     _refuse_impossible(flags, planned)
     where = devices.choose_devices(flags)
     tests = _runnable_tests(planned)
@@ -126,7 +126,7 @@ def _hold_core(tests: Sequence[PlannedTest], where: Sequence[tuple[str, DeviceFa
     wanted = running.usable_cores(tests, where)
     with running.hold_free_core(wanted) as core:
         if wanted and core is None:
-            _say("other harnesses use every core: programs are not bound to a core, and disturb each other's times")
+            say("other harnesses use every core: programs are not bound to a core, and disturb each other's times")
         yield core
 
 
@@ -151,20 +151,20 @@ def _carry_out(
     _show(flags, run, kept)
     if not _has_table(flags):  # which says it itself
         for text in _describe_failures(run, works):
-            _say(text)
+            say(text)
     for text in (*(warning for each in made for warning in each.warnings), *failures):
-        _say(text)
+        say(text)
     reported = [each.document for each in made]
     if stopped:
         return INTERRUPTED_CODE, reported
-    for text in reporters.send(flags, _say):  # last: a server that does not answer is waited for
+    for text in reporters.send(flags, say):  # last: a server that does not answer is waited for
         failures.append(text)
-        _say(text)
+        say(text)
     return int(bool(failures) or any(result.status is not Status.OK for result in run.results)), reported
 
 
-def _read_flags(arguments: Sequence[str], say: Callable[[str], None] | None = None) -> HarnessFlags:
-    """The flags, with those that the spec itself sets where the command line says nothing."""
+def _read_flags(arguments: Sequence[str], *, warn: bool = True) -> HarnessFlags:
+    """Reads the flags, with those that the spec itself sets where the command line says nothing."""
     file = harness_flags.benchmark_file(arguments)
     if file is not None and not file.is_file():
         raise TargetError(f"there is no spec {file}", remedy="-b names a file of JSON")
@@ -173,14 +173,14 @@ def _read_flags(arguments: Sequence[str], say: Callable[[str], None] | None = No
     known = (*PROGRAMS, *inprocess.FRAMEWORKS)
     if flags.framework not in known:
         raise OptionError(f"unknown framework {flags.framework!r}", remedy=did_you_mean(flags.framework, known))
-    for name in flags.idle:
-        (say or _say)(f"--{name} does nothing here: {harness_flags.INERT[name]}")
+    for name in flags.idle if warn else ():
+        say(f"--{name} does nothing here: {harness_flags.INERT[name]}")
     return flags
 
 
 def check(arguments: Sequence[str]) -> None:
     """Raises what a run with these flags would raise before it measures. The program need not be built yet."""
-    flags = _read_flags(arguments, say=lambda text: None)
+    flags = _read_flags(arguments, warn=False)
     given = info.parse(flags.texts["info"], program=flags.texts["program"], libraries=(), needs_program=False)
     _refuse_impossible(flags, _plan_tests(flags, given))
 
@@ -239,7 +239,7 @@ def _runnable_tests(planned: SpecPlan) -> list[PlannedTest]:
     _first_runnable(planned)
     for test in planned.tests:
         if test.reason:
-            _say(f"{test.place}: {test.name} ({test.metric}) is not run: {test.reason}")
+            say(f"{test.place}: {test.name} ({test.metric}) is not run: {test.reason}")
     return [test for test in planned.tests if not test.reason]
 
 
@@ -303,5 +303,6 @@ def _show(flags: HarnessFlags, run: Run, kept: bool) -> None:
     sys.stdout.flush()  # before more is said on standard error
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Writes a message for people to standard error."""
     sys.stderr.write(f"benchwright: {text}\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +31,7 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
         )
     for platform in flags.platforms:  # a build takes minutes: what is wrong with the rest is said before it
         door.check(flags.words(platform))
-    driver = _Driver(flags=flags, repository=repository, watching=watching, say=_say)
+    driver = _Driver(flags=flags, repository=repository, watching=watching, say=door.say)
     return driver.measure_working_copy() if flags.single else driver.follow()
 
 
@@ -153,10 +152,6 @@ class _Driver:
             tail = "".join(f"\n  | {line}" for line in failure.log_tail.splitlines()[-door.TAIL :])
             self.say(f"{failure.message}{tail}")
         return failure is not None
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"benchwright: {text}\n")
 
 
 def choose_control(repository: History, treatment: Commit, base: str = "") -> Commit | None:

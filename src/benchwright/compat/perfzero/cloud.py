@@ -10,9 +10,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 from benchwright.compat.perfzero.console import say
+from benchwright.compat.perfzero.flags import ProgramParser
 from benchwright.errors import OptionError
 
 PREFIX = "perfzero-dev-"
@@ -179,16 +179,10 @@ def _creation(name: str, flags: argparse.Namespace) -> list[str]:
 # ---- flags ----
 
 
-class _Parser(argparse.ArgumentParser):
-    """Ends with code 1 for a wrong request, as PerfZero's programs do."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(1, f"{self.prog}: {message}\n")
-
-
-def _parser() -> _Parser:
-    parser = _Parser(prog="benchwright perfzero cloud", description="A Google Compute Engine machine for PerfZero.")
+def _parser() -> ProgramParser:
+    parser = ProgramParser(
+        prog="benchwright perfzero cloud", description="A Google Compute Engine machine for PerfZero."
+    )
     verbs = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, line in COMMANDS.items():
         one = verbs.add_parser(name, help=line, description=line)

@@ -10,7 +10,7 @@ import logging
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from benchwright.compat.perfzero.workspace import DATA
 from benchwright.errors import OptionError
@@ -81,6 +81,14 @@ class PerfZeroFlags:
         """The key to use, "" for none: the default is of no use outside Google."""
         given = self.texts["gcloud_key_file_url"]
         return "" if given == DEFAULT_KEY else given
+
+
+class ProgramParser(argparse.ArgumentParser):
+    """A parser of setup.py and cloud_manager.py: ends with code 1 for a wrong request, as PerfZero's programs do."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(1, f"{self.prog}: {mask_url(message)}\n")
 
 
 class UnknownFlagError(OptionError):

@@ -11,16 +11,15 @@ import argparse
 import json
 import logging
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
 from benchwright.compat.perfzero import copies, drives, images
 from benchwright.compat.perfzero.console import log, start_logging
-from benchwright.compat.perfzero.flags import DEFAULT_KEY
+from benchwright.compat.perfzero.flags import DEFAULT_KEY, ProgramParser
+from benchwright.compat.perfzero.preparation import KEY_VARIABLE
 from benchwright.compat.perfzero.workspace import Workspace
 from benchwright.errors import BenchwrightError
 from benchwright.fetch import downloads
@@ -28,7 +27,6 @@ from benchwright.system import addresses
 from benchwright.system.masking import mask_url
 
 DEFAULT_TAG = "perfzero/tensorflow"
-KEY_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 
 
 def main(argv: Sequence[str], project: Path | None = None) -> int:
@@ -109,16 +107,8 @@ class _Steps:
         self.seconds[step] = time.monotonic() - begin
 
 
-class _Parser(argparse.ArgumentParser):
-    """Ends with code 1 for a wrong request, as PerfZero's programs do."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(1, f"{self.prog}: {mask_url(message)}\n")
-
-
-def _parser() -> _Parser:
-    parser = _Parser(prog="benchwright perfzero setup", description=__doc__)
+def _parser() -> ProgramParser:
+    parser = ProgramParser(prog="benchwright perfzero setup", description=__doc__)
     add = parser.add_argument
     add(
         "--dockerfile_path",
