@@ -348,7 +348,7 @@ def test_measuring_the_old_revision_again_settles_it(store: Store) -> None:
     old, new = finding.revisions[0], finding.revisions[-1]
     assert finding.why["remeasure"] == f"benchwright ab --control {old} --treatment {new} bench.py::encode"
     store.add_run(made.run_of(40, 0.0112, revision=old, environment=newer))
-    settled = detection.remeasured(store, finding.id, "run-0040")
+    settled = detection.record_remeasurement(store, finding.id, "run-0040")
     assert (settled.why["cause"], settled.remarks[-1].what) == ("environment", "remeasured")
     with pytest.raises(StoreError, match=r"run run-0034 has no latency_p50 of bench\.py::encode at revision 0019"):
-        detection.remeasured(store, finding.id, "run-0034")
+        detection.record_remeasurement(store, finding.id, "run-0034")

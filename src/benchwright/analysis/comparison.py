@@ -277,7 +277,7 @@ def judge(rounds: Rounds, *, smallest: float = SMALLEST, unsure: str = "") -> Co
 
 def describe_doubt(unsure: str) -> str:
     """The note that says which changes are still judged when the instrument does not trust a side."""
-    return f"{unsure}: only changes beyond {_format_percent(doubt.ALLOWANCE)} are judged (benchwright show says why)"
+    return f"{unsure}: only changes beyond {format_percent(doubt.ALLOWANCE)} are judged (benchwright show says why)"
 
 
 def _without_verdict(metric: ComparedMetric, why: str, said: str = "") -> ComparedMetric:
@@ -295,7 +295,7 @@ def sentence_of(verdict: Verdict, ratio: Estimate | None, unit: str, smallest: f
     if verdict is Verdict.SAME and (once or ratio.low == ratio.high == 1.0):
         return f"same: {why}"
     if verdict is Verdict.SAME:
-        return f"same: within ±{_format_percent(smallest)}"
+        return f"same: within ±{format_percent(smallest)}"
     if verdict is not Verdict.UNCLEAR:
         return f"{verdict}: {_describe_change(ratio.point, unit)}{', seen once on each side' if once else ''}"
     if ratio.low is None or ratio.high is None:
@@ -309,7 +309,7 @@ def _describe_change(ratio: float, unit: str) -> str:
     above, below, times = WORDS.get(unit, ("higher", "lower", "high"))
     if ratio >= 2:
         return f"{ratio:.3g} times as {times}"
-    return f"{_format_percent(abs(ratio - 1))} {above if ratio >= 1 else below}"
+    return f"{format_percent(abs(ratio - 1))} {above if ratio >= 1 else below}"
 
 
 def _format_end(ratio: float) -> str:
@@ -318,8 +318,9 @@ def _format_end(ratio: float) -> str:
     return f"{ratio:.3f}" if ratio > 1 / TELLING else f"under {1 / TELLING:g}"
 
 
-def _format_percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.3g} %"
+def format_percent(share: float) -> str:
+    """A share in per cent, with two or three digits: `3.1 %`, `12.3 %`."""
+    return f"{100 * share:.2g} %" if abs(share) < 0.0995 else f"{100 * share:.3g} %"
 
 
 # ---- all of them together ----

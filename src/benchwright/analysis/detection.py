@@ -7,10 +7,10 @@ time only those are kept that hold the expected share of false ones at `FALSE_RA
 is low because a series is looked at again after every run; a true change that is left out for now is seen better with
 the next.
 
-A change is suspected first: kept and shown, but nobody is told. It is confirmed, and returned, when the series says
-enough for that (`stats.confirmation`), or when pairs of both sides, measured again, show it (`watching.pairing`). A
-suspicion that three runs in a row do not show has vanished. What was told stays until the values are as before for as
-long as it took to tell: then it is resolved.
+A change is suspected first: kept and shown, but not reported. It is confirmed, and returned, when the series says
+enough for that (`stats.confirmation`), or when pairs of both sides, measured again, show it (`workflows.watch.pairs`).
+A suspicion that three runs in a row do not show has vanished. What was reported stays until the values are as before for
+as long as it took to report: then it is resolved.
 """
 
 from __future__ import annotations
@@ -84,19 +84,19 @@ def judge(
         told = [finding for finding in known if finding.series == one.series.key]
         found += _bring_up_to_date(store, one, told, repository, run_id, policy)
     latest: dict[str, int] = {}  # series -> the last change in it that this look confirms
-    fresh = _standing_out(_candidates([(one, _unknown(one, known)) for one in looked]), looked)
+    fresh = _drop_chance_candidates(_candidates([(one, _unknown_changes(one, known)) for one in looked]), looked)
     for new in sorted(fresh, key=lambda new: new.change.index):
         finding = step_findings.make_step_finding(new.one.seen, new.change, repository=repository, found_at=_now())
         since = max(new.one.since, latest.get(finding.series, 0))
         confirmed = _is_confirmed(replace(new.one, since=since), new.change, policy)
-        kept = store.keep_finding(_explained(store, new, finding, confirmed=confirmed))
+        kept = store.keep_finding(_with_explanation(store, new, finding, confirmed=confirmed))
         if kept.id == finding.id and kept.state is State.OPEN:
             latest[finding.series] = new.change.index
             found.append(kept)
     return [*found, *drifts]
 
 
-def remeasured(store: Store, reference: str, run_id: str) -> Finding:
+def record_remeasurement(store: Store, reference: str, run_id: str) -> Finding:
     """Records what a run of the old revision, made in today's environment, says of a finding's cause."""
     finding = store.finding(reference)
     run = store.run(run_id, samples=False)
@@ -186,7 +186,7 @@ def _with_newest(one: _Looked, known: Sequence[Finding], policy: Policy) -> _Loo
     """The series with the change that its newest values show, which a search for lasting levels sees later."""
     places = {moment.run: i for i, moment in enumerate(one.seen.moments)}
     told = [f for f in known if f.series in one.family and f.run in places and not _is_untold(f)]
-    standing = [places[finding.run] for finding in told if not _has(finding, RECOVERED)]
+    standing = [places[finding.run] for finding in told if not _has_remark(finding, RECOVERED)]
     since = max(standing, default=0)
     left = 0 if len(standing) < len(told) else None
     one = replace(one, since=since, left=left)
@@ -217,7 +217,7 @@ def _is_confirmed(one: _Looked, change: Change, policy: Policy) -> bool:
 # ---- what is known already ----
 
 
-def _unknown(one: _Looked, known: Sequence[Finding]) -> list[Change]:
+def _unknown_changes(one: _Looked, known: Sequence[Finding]) -> list[Change]:
     """The changes that no known finding tells of."""
     return [change for change in one.changes if not any(_is_same(one, change, finding) for finding in known)]
 
@@ -245,41 +245,41 @@ def _bring_up_to_date(
         same = [change for change in one.changes if _is_same(one, change, finding)]
         change = max(same, key=lambda change: change.confidence, default=None)
         if change is not None:
-            _still_seen(store, one, finding, change, repository)
+            _refresh_finding(store, one, finding, change, repository)
         elif finding.run in there and finding.state is State.SUSPECTED:
-            _not_seen(store, finding, (*_unseen(finding), run_id))
+            _note_unseen(store, finding, (*_unseen_runs(finding), run_id))
         now = store.finding(finding.id)
         if now.state in _STANDING and finding.run in there:
-            _see_whether_it_is_over(store, one, now, policy)
-        elif now.state is not State.SUSPECTED or change is None or _has(now, DOUBTED):
+            _resolve_if_over(store, one, now, policy)
+        elif now.state is not State.SUSPECTED or change is None or _has_remark(now, DOUBTED):
             continue
         elif _is_confirmed(one, change, policy):
-            _tell(store, now, CONFIRMED, "the runs since then show it", State.OPEN)
+            _add_remark(store, now, CONFIRMED, "the runs since then show it", State.OPEN)
             confirmed.append(store.finding(now.id))
     return confirmed
 
 
-def _still_seen(store: Store, one: _Looked, finding: Finding, change: Change, repository: History | None) -> None:
+def _refresh_finding(store: Store, one: _Looked, finding: Finding, change: Change, repository: History | None) -> None:
     if finding.last_event == VANISHED:
         state = State.SUSPECTED if finding.state is State.RESOLVED else finding.state
-        _tell(store, finding, RETURNED, "the change is seen again", state)
+        _add_remark(store, finding, RETURNED, "the change is seen again", state)
     elif finding.state not in (*_STANDING, State.SUSPECTED):
         return
-    _not_seen(store, finding, ())
-    bisected = _has(finding, BISECTED)
+    _note_unseen(store, finding, ())
+    bisected = _has_remark(finding, BISECTED)
     if news := step_findings.outdated_fields(one.seen, change, finding, repository=repository, bisected=bisected):
         store.update_finding(finding.id, None, **news)
 
 
-def _see_whether_it_is_over(store: Store, one: _Looked, finding: Finding, policy: Policy) -> None:
+def _resolve_if_over(store: Store, one: _Looked, finding: Finding, policy: Policy) -> None:
     """Resolves what was told when the newest runs are as before it; whoever opens it again has the last word."""
     after = [moment.run for moment in one.seen.moments].index(finding.run)
     before, level = (side.point / one.seen.drift_factor(after) for side in (finding.before, finding.after))
     is_back = policy.is_back(one.values[after:], before=before, after=level)
-    if is_back and not _has(finding, RECOVERED):
+    if is_back and not _has_remark(finding, RECOVERED):
         latest = max((c.index for c in one.changes if c.index > after), default=len(one.values) - 1)
         run = one.seen.moments[latest].run
-        _tell(store, finding, RECOVERED, f"since run {run} the value is as before", State.RESOLVED)
+        _add_remark(store, finding, RECOVERED, f"since run {run} the value is as before", State.RESOLVED)
 
 
 def _is_untold(finding: Finding) -> bool:
@@ -287,27 +287,27 @@ def _is_untold(finding: Finding) -> bool:
     return finding.state is State.SUSPECTED or finding.last_event in (VANISHED, REFUTED, ABSORBED)
 
 
-def _not_seen(store: Store, finding: Finding, runs: Sequence[str]) -> None:
+def _note_unseen(store: Store, finding: Finding, runs: Sequence[str]) -> None:
     """Keeps which runs in a row did not show the change, until they are enough to say that it has vanished."""
     told: list[Value] = [*dict.fromkeys(runs)]
     if len(told) >= LOOKS:
         text = f"{LOOKS} runs in a row do not show the change any more"
-        _tell(store, finding, VANISHED, text, State.RESOLVED)
+        _add_remark(store, finding, VANISHED, text, State.RESOLVED)
         told = []
-    if told != _unseen(finding):
+    if told != _unseen_runs(finding):
         store.update_finding(finding.id, why={_UNSEEN: told})
 
 
-def _unseen(finding: Finding) -> list[str]:
+def _unseen_runs(finding: Finding) -> list[str]:
     told = finding.why.get(_UNSEEN)
     return [str(run) for run in told] if isinstance(told, list) else []
 
 
-def _has(finding: Finding, what: str) -> bool:
+def _has_remark(finding: Finding, what: str) -> bool:
     return any(remark.what == what for remark in finding.remarks)
 
 
-def _tell(store: Store, finding: Finding, what: str, text: str, state: State) -> None:
+def _add_remark(store: Store, finding: Finding, what: str, text: str, state: State) -> None:
     store.update_finding(finding.id, Remark(at=_now(), who=OURS, what=what, text=text), state=state)
 
 
@@ -345,7 +345,7 @@ def _candidates(fresh: Sequence[tuple[_Looked, Sequence[Change]]]) -> list[_Cand
     return found
 
 
-def _standing_out(candidates: Sequence[_Candidate], looked: Sequence[_Looked]) -> list[_Candidate]:
+def _drop_chance_candidates(candidates: Sequence[_Candidate], looked: Sequence[_Looked]) -> list[_Candidate]:
     """Those that so many looks would not show by chance; a family without one counts as a look in vain."""
     metrics = Counter(one.family for one in looked)
     doubts = [min(1.0, candidate.doubt * metrics[candidate.one.family]) for candidate in candidates]
@@ -354,10 +354,10 @@ def _standing_out(candidates: Sequence[_Candidate], looked: Sequence[_Looked]) -
     return [candidate for candidate, real in zip(candidates, called, strict=False) if real]
 
 
-def _explained(store: Store, new: _Candidate, finding: Finding, *, confirmed: bool) -> Finding:
+def _with_explanation(store: Store, new: _Candidate, finding: Finding, *, confirmed: bool) -> Finding:
     moments = new.one.seen.moments
     old, new_moment = moments[new.change.index - 1], moments[new.change.index]
-    before, after = _side(store, old), _side(store, new_moment)
+    before, after = _results_of(store, old), _results_of(store, new_moment)
     told = _differences(store, finding, old, new_moment, new.also)
     first = Remark(at=finding.found_at, who=OURS, what="opened" if confirmed else SUSPECTED)
     suspects = step_findings.add_commit_texts(finding.suspects, [*before, *after])
@@ -369,7 +369,7 @@ def _differences(
     store: Store, finding: Finding, old: Moment, new: Moment, also: Mapping[str, Value]
 ) -> dict[str, Value]:
     """What differs between two runs, and what is to be measured where that does not tell the cause."""
-    before, after = _side(store, old), _side(store, new)
+    before, after = _results_of(store, old), _results_of(store, new)
     told = causes.differences(before, after)
     if also:
         told["also"] = dict(also)
@@ -379,7 +379,7 @@ def _differences(
     return told
 
 
-def _side(store: Store, moment: Moment) -> list[Result]:
+def _results_of(store: Store, moment: Moment) -> list[Result]:
     run = store.run(moment.run, samples=False)
     return [result for result in _with_revisions(run) if result.id in moment.results]
 

@@ -65,22 +65,24 @@ def _follow_drift(store: Store, one: Looked, finding: Finding, repository: Histo
     same = [drift for drift in one.seen.drifts if drift_findings.is_known(one.seen, drift, finding)]
     if not same:
         if finding.state in detection._STANDING and finding.last_event != detection.VANISHED:
-            detection._not_seen(
+            detection._note_unseen(
                 store,
                 finding,
-                () if drift_findings.is_still_there(one.seen, finding) else (*detection._unseen(finding), run_id),
+                () if drift_findings.is_still_there(one.seen, finding) else (*detection._unseen_runs(finding), run_id),
             )
     elif finding.last_event == detection.VANISHED:
         state = State.OPEN if finding.state is State.RESOLVED else finding.state
-        detection._tell(store, finding, detection.RETURNED, "the drift is seen again", state)
+        detection._add_remark(store, finding, detection.RETURNED, "the drift is seen again", state)
     elif finding.state in detection._STANDING:
-        detection._not_seen(store, finding, ())
+        detection._note_unseen(store, finding, ())
         best = max(same, key=lambda drift: abs(drift.effect - 1))
         if news := drift_findings.outdated_fields(one.seen, best, finding, repository=repository):
             finding = store.update_finding(finding.id, None, **news)
-    standing = finding.state in detection._STANDING and not detection._has(finding, detection.RECOVERED)
+    standing = finding.state in detection._STANDING and not detection._has_remark(finding, detection.RECOVERED)
     if standing and drift_findings.is_undone(one.seen, finding, one.smallest):
-        detection._tell(store, finding, detection.RECOVERED, "the value is as it was before the drift", State.RESOLVED)
+        detection._add_remark(
+            store, finding, detection.RECOVERED, "the value is as it was before the drift", State.RESOLVED
+        )
 
 
 def _choose_new_drifts(
@@ -118,7 +120,7 @@ def _absorb(store: Store, one: Looked, drift: SlopeSize, slopes: Sequence[Findin
         ):
             continue
         if not any(detection._is_same(one, change, step) for change in one.changes):
-            detection._tell(store, step, detection.ABSORBED, f"it is part of the drift {told.id}", State.RESOLVED)
+            detection._add_remark(store, step, detection.ABSORBED, f"it is part of the drift {told.id}", State.RESOLVED)
 
 
 def _overlap(one: SlopeSize, other: SlopeSize) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from benchwright.analysis.comparison import WORDS
+from benchwright.analysis.comparison import WORDS, format_percent
 from benchwright.records.findings import Drift, Finding, Part
 from benchwright.units import format_number
 from benchwright.units.numbers import printable, scale_of
@@ -22,8 +22,12 @@ def length_text(drift: Drift) -> str:
 def slope_text(drift: Drift) -> str:
     """How steep it is: `0.44 % a run [0.41 %, 0.47 %]`, with a sign where it falls."""
     slope = drift.slope
-    ends = "" if slope.low is None or slope.high is None else f" [{_share(slope.low)}, {_share(slope.high)}]"
-    return f"{_share(slope.point)} a run{ends}"
+    ends = (
+        ""
+        if slope.low is None or slope.high is None
+        else f" [{format_percent(slope.low)}, {format_percent(slope.high)}]"
+    )
+    return f"{format_percent(slope.point)} a run{ends}"
 
 
 def since_text(finding: Finding, drift: Drift) -> str:
@@ -70,8 +74,8 @@ def graph(values: Sequence[float], start: int, finding: Finding, *, width: int =
     low, high = min(*stars, *lines), max(*stars, *lines)
     grid = [[" "] * len(columns) for _ in range(height)]
     for column, (star, line) in enumerate(zip(stars, lines, strict=True)):
-        grid[_row(line, low, high, height)][column] = "─"
-        grid[_row(star, low, high, height)][column] = "*"
+        grid[graph_row(line, low, high, height)][column] = "─"
+        grid[graph_row(star, low, high, height)][column] = "*"
     scale = scale_of([low, high], finding.unit)
     ends = {0: high, height - 1: low}
     labels = [f"{format_number(ends[i] / scale.factor)} {scale.unit}" if i in ends else "" for i in range(height)]
@@ -90,12 +94,12 @@ def _level(finding: Finding, place: int, start: int, end: int) -> float:
 def _size(part: Part, unit: str) -> str:
     above, below, _ = WORDS.get(unit, ("higher", "lower", "high"))
     effect = part.effect
-    size = f"{_share(abs(effect.point - 1))} {above if effect.point >= 1 else below}"
+    size = f"{format_percent(abs(effect.point - 1))} {above if effect.point >= 1 else below}"
     if effect.low is None or effect.high is None:
         return size
     sign = 1 if effect.point >= 1 else -1
     low, high = sorted(sign * (end - 1) for end in (effect.low, effect.high))
-    return f"{size} [{_share(low)}, {_share(high)}]"
+    return f"{size} [{format_percent(low)}, {format_percent(high)}]"
 
 
 def _where(part: Part) -> str:
@@ -106,9 +110,6 @@ def _where(part: Part) -> str:
     return f"runs after {part.runs[0]} up to {part.runs[-1]}"
 
 
-def _row(value: float, low: float, high: float, height: int) -> int:
+def graph_row(value: float, low: float, high: float, height: int) -> int:
+    """The line of a graph, from 0 at the top, in which a value lies."""
     return height // 2 if high == low else round((high - value) / (high - low) * (height - 1))
-
-
-def _share(share: float) -> str:
-    return f"{100 * share:.2g} %" if abs(share) < 0.0995 else f"{100 * share:.3g} %"

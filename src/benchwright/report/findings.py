@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from benchwright.analysis.comparison import WORDS
+from benchwright.analysis.comparison import WORDS, format_percent
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding, Remark
 from benchwright.report import drifts, reasons
@@ -89,11 +89,11 @@ def _size_text(finding: Finding, effect: Estimate) -> str:
     if effect.point >= 2:
         return f"{effect.point:.3g} times as {times}"
     sign = 1 if effect.point >= 1 else -1
-    size = f"{_percent(abs(effect.point - 1))} {above if sign > 0 else below}"
+    size = f"{format_percent(abs(effect.point - 1))} {above if sign > 0 else below}"
     if effect.low is None or effect.high is None:
         return size
     ends = sorted(sign * (end - 1) for end in (effect.low, effect.high))
-    return f"{size} [{_percent(ends[0])}, {_percent(ends[1])}]"
+    return f"{size} [{format_percent(ends[0])}, {format_percent(ends[1])}]"
 
 
 def graph(values: Sequence[float], index: int, finding: Finding, *, width: int = 80, height: int = 9) -> str:
@@ -108,11 +108,11 @@ def graph(values: Sequence[float], index: int, finding: Finding, *, width: int =
     grid = [[" "] * (len(shown) + 1) for _ in range(height)]
     for column in range(len(shown)):
         level = finding.before.point if column < place else finding.after.point
-        grid[_line(level, low, high, height)][column + (column >= place)] = "─"
+        grid[drifts.graph_row(level, low, high, height)][column + (column >= place)] = "─"
     for line in grid:
         line[place] = "│"
     for column, value in enumerate(shown):
-        grid[_line(value, low, high, height)][column + (column >= place)] = "*"
+        grid[drifts.graph_row(value, low, high, height)][column + (column >= place)] = "*"
     scale = scale_of([low, high], finding.unit)
     ends = {0: high, height - 1: low}
     labels = [f"{format_number(ends[i] / scale.factor)} {scale.unit}" if i in ends else "" for i in range(height)]
@@ -171,11 +171,3 @@ def _story(remarks: Sequence[Remark]) -> Iterator[str]:
         yield "Story"
     for remark in remarks:
         yield f"  {instant(remark.at)}  {remark.who or '-'}  {remark.what}{': ' if remark.text else ''}{remark.text}"
-
-
-def _line(value: float, low: float, high: float, height: int) -> int:
-    return height // 2 if high == low else round((high - value) / (high - low) * (height - 1))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if abs(share) < 0.0995 else f"{100 * share:.3g} %"

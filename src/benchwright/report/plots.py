@@ -36,7 +36,7 @@ Indexed = tuple[int, Row, WeightedLatencies]
 
 def distribution(table: Sequence[Row]) -> Plot | None:
     """A histogram strip for each case on one axis, with its median, 99th percentile and longest call."""
-    known = _known(table)
+    known = _rows_with_calls(table)
     if not known:
         return None
     height = TOP + STRIP * len(known) + BOTTOM
@@ -56,7 +56,7 @@ def distribution(table: Sequence[Row]) -> Plot | None:
 
 def percentiles(table: Sequence[Row]) -> Plot | None:
     """Latency against the percentile, on an axis that gives each further nine the same room."""
-    known = [(i, row, found) for i, row, found in _known(table) if found.total > 1]
+    known = [(i, row, found) for i, row, found in _rows_with_calls(table) if found.total > 1]
     if not known:
         return None
     most = max(found.total for _, _, found in known)
@@ -241,7 +241,7 @@ def _few_words(row: Row) -> str:
 # ---- shared ----
 
 
-def _known(table: Sequence[Row]) -> list[Indexed]:
+def _rows_with_calls(table: Sequence[Row]) -> list[Indexed]:
     return [(i, row, found) for i, row in enumerate(table) if (found := calls(row.ok))]
 
 

@@ -141,7 +141,7 @@ def test_a_gap_in_which_a_change_was_found_is_measured_afterwards(monkeypatch: p
         return finding
 
     monkeypatch.setattr("benchwright.analysis.detection.judge", judge)
-    monkeypatch.setattr("benchwright.analysis.detection.remeasured", remeasured)
+    monkeypatch.setattr("benchwright.analysis.detection.record_remeasurement", remeasured)
     handled = _watch(_watched(since=commits[0], step=3))
     assert [(each.revision.id, each.backfill) for each in handled] == [
         (commits[3], False),

@@ -345,7 +345,7 @@ class _Watch:
         )  # before: once is enough, whatever happens
         run = self._runner.measure_again(finding.revisions[0], REMEASURE)
         try:
-            return detection.remeasured(self._store, finding.id, run) if run else finding
+            return detection.record_remeasurement(self._store, finding.id, run) if run else finding
         except BenchwrightError as error:
             self._say(error.message)
             return finding
