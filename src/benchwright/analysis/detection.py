@@ -9,8 +9,8 @@ the next.
 
 A change is suspected first: kept and shown, but not reported. It is confirmed, and returned, when the series says
 enough for that (`stats.confirmation`), or when pairs of both sides, measured again, show it (`workflows.watch.pairs`).
-A suspicion that three runs in a row do not show has vanished. What was reported stays until the values are as before for
-as long as it took to report: then it is resolved.
+A suspicion that three runs in a row do not show has vanished. What was reported stays until the values are as before
+for as long as it took to report: then it is resolved.
 """
 
 from __future__ import annotations
