@@ -36,7 +36,7 @@ def test_empty_settings_count_as_none(here: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_empty_flag_is_a_mistake(here: Path) -> None:
-    with pytest.raises(OptionError, match="--store names no place"):
+    with pytest.raises(OptionError, match="--store is empty"):
         config.store_url("")
 
 

@@ -30,7 +30,7 @@ class Notify:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """`[retention]`: how long a server keeps things, such as "90d" or "2y"; "" is for ever."""
+    """`[retention]`: how long a server keeps things, such as "90d" or "2y"; "" keeps everything."""
 
     samples: str = ""  # raw ones; their distributions and all points stay
     runs: str = ""  # whole runs, points included
@@ -63,14 +63,14 @@ def load(start: Path | None = None) -> Config:
 def store_url(flag: str | None = None) -> str:
     """Which store to use: the flag, else BENCHWRIGHT_STORE, else `benchwright.toml`, else a file here."""
     if flag is not None and not flag.strip():
-        raise OptionError("--store names no place", remedy="give a file or a database URL, or leave it out")
+        raise OptionError("--store is empty", remedy="give a file or a database URL, or leave it out")
     return flag or os.environ.get("BENCHWRIGHT_STORE") or load().store or DEFAULT_STORE
 
 
 def cache_folder(flag: str | None = None) -> Path:
     """Where fetched models are kept: the flag, else BENCHWRIGHT_CACHE, else `benchwright.toml`, else the user's."""
     if flag is not None and not flag.strip():
-        raise OptionError("--cache names no folder", remedy="give a folder, or leave it out")
+        raise OptionError("--cache is empty", remedy="give a folder, or leave it out")
     named = flag or os.environ.get("BENCHWRIGHT_CACHE") or load().cache
     return Path(named).expanduser().absolute() if named else _user_cache() / "benchwright"
 

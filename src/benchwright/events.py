@@ -1,4 +1,4 @@
-"""What the runner tells whoever listens: a progress line, a live table, a test."""
+"""What the runner reports to its listener: a progress line, a live table, a test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Fetching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """Before anything starts: something that whoever asked should know, for it is not what they may expect."""
+    """Before anything starts: something that the user should know, since it may not be what they expect."""
 
     text: str
 
@@ -42,7 +42,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
-    """Something that may take minutes begins: a build, a look at a commit. Worth a line where nobody sees progress."""
+    """Something that may take minutes begins: a build, a look at a commit. Worth a line where no progress is shown."""
 
     text: str
 

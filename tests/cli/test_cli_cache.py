@@ -56,7 +56,7 @@ def test_wrong_requests(benchwright: Call, cache: Cache) -> None:
         ((), "say what may be removed"),
         (("--older-than", "a while"), "not a quantity"),
         (("--keep", "-1GB"), "below zero"),
-        (("--all", "--cache", ""), "--cache names no folder"),
+        (("--all", "--cache", ""), "--cache is empty"),
     ):
         ended = benchwright("cache", "prune", *words)
         assert ended.returncode == 2 and said in ended.stderr

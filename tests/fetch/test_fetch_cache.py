@@ -93,7 +93,7 @@ def test_digests_that_contradict_each_other(cache: Cache, url: str) -> None:
     cache.obtain(url, sha256=SHA256)
     with pytest.raises(FetchError, match=MD5):
         cache.obtain(url, sha256=SHA256, md5="0" * 32)
-    with pytest.raises(OptionError, match="is not one"):
+    with pytest.raises(OptionError, match="is not a digest"):
         cache.obtain(url, sha256="abc")
 
 

@@ -153,5 +153,5 @@ def test_a_spec_cannot_lead_out_of_the_cache(tmp_path: Path, source: Path, chang
 
 
 def test_what_is_no_md5(tmp_path: Path, source: Path) -> None:
-    with pytest.raises(OptionError, match="is not one"):
+    with pytest.raises(OptionError, match="is not a digest"):
         obtain(tmp_path, source, "12345")

@@ -161,8 +161,8 @@ def test_the_envelope_states_format_and_kind() -> None:
         ({"format": schema.FORMAT + 1}, f"x: format {schema.FORMAT + 1}; this version reads up to {schema.FORMAT}"),
         ({"format": "1"}, "x: format '1'"),
         ({"format": True}, "x: format True"),
-        ({"format": 0}, "x: format 0 is older than any this version can lift"),
-        ({"format": -3}, "x: format -3 is older than any this version can lift"),
+        ({"format": 0}, "x: format 0 is older than every format that this version can read"),
+        ({"format": -3}, "x: format -3 is older than every format that this version can read"),
         ({"kind": "run"}, "x: holds a 'run', not a 'case'"),
         ({"kind": ["case"]}, "x: holds a ['case'], not a 'case'"),
         ({"note": "hello"}, "x: unknown key 'note'"),
@@ -218,7 +218,7 @@ def test_a_document_in_between_takes_only_the_steps_it_needs() -> None:
 
 
 def test_a_missing_step_is_refused() -> None:
-    with pytest.raises(DecodeError, match="format -1 is older than any this version can lift"):
+    with pytest.raises(DecodeError, match="format -1 is older than every format that this version can read"):
         schema.open_document(OLD, Case, newest=1, migrations={-1: _from_minus_one})
 
 

@@ -18,7 +18,7 @@ MOST_DEEP = 100
 
 
 def is_archive(path: Path) -> bool:
-    """Whether `unpack` takes this file, told by its content. Mind that many formats are zip files inside."""
+    """Whether `unpack` takes this file, judged by its content. Many other formats are zip files inside."""
     return path.is_file() and bool(kind_of(path))
 
 
@@ -127,7 +127,7 @@ class _Writer:
     def _same(self, member: Member, path: Path) -> None:
         first = self._root.joinpath(*_safe_parts(member.target))
         if not first.is_file():
-            raise FetchError(f"{member.name!r} in it is the same as {member.target!r}, which is not in it")
+            raise FetchError(f"{member.name!r} in it is a link to {member.target!r}, which is not in it")
         if first != path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.unlink(missing_ok=True)
@@ -179,7 +179,8 @@ def _moves(staged: Path, folder: Path) -> Iterator[tuple[Path, Path]]:
             yield from _moves(entry, place)
         elif not _same(entry, place):
             raise FetchError(
-                f"{place} is already there and is another", remedy="remove it or unpack elsewhere; nothing was changed"
+                f"{place} is already there with another content",
+                remedy="remove it or unpack elsewhere; nothing was changed",
             )
 
 

@@ -46,7 +46,9 @@ def download(
             return
         if _fetch_object(store, about, partial, progress):
             return
-    raise FetchError(f"{mask_url(url)} keeps changing while it is read", remedy="run it again when it is at rest")
+    raise FetchError(
+        f"{mask_url(url)} keeps changing while it is read", remedy="fetch it again when nothing writes to it"
+    )
 
 
 def check_exists(url: str, *, timeout: float) -> None:

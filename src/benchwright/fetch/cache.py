@@ -173,7 +173,7 @@ def _name_at(location: str) -> str:
 
 def _check_name(name: str) -> str:
     if name in ("", ".", "..") or "/" in name or "\0" in name or len(os.fsencode(name)) > 200:
-        raise FetchError(f"{name!r} is no name for a file", remedy="give a plain one, without folders")
+        raise FetchError(f"{name!r} cannot be the name of a file", remedy="give a plain one, without folders")
     return name
 
 

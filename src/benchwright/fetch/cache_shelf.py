@@ -120,7 +120,7 @@ class Shelf:
         return self.root / "incoming" / key / "content"
 
     def find_abandoned(self, before: float) -> list[Path]:
-        """What is half here, and nobody has written to since."""
+        """Contents that were only half brought here, and that nothing has written to since `before`."""
         folder = self.root / "incoming"
         places = [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
         return [place for place in places if _newest(place) < before]

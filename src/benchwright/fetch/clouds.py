@@ -61,7 +61,7 @@ def hush_loggers() -> Iterator[None]:
 
 
 def wants_login(error: BaseException) -> bool:
-    """Whether a library's error says that nobody, or the wrong one, is logged in."""
+    """Whether a library's error says that a login is missing or may not do this."""
     kinds = {kind.__name__ for kind in type(error).__mro__}
     forbidden = isinstance(error, OSError) and str(error).startswith("Forbidden")
     return bool(kinds & _NO_ACCESS) or getattr(error, "code", None) in (401, 403) or forbidden

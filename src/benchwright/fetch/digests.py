@@ -27,11 +27,13 @@ class Digest:
 
 
 def parse_digests(*, sha256: str = "", md5: str = "") -> tuple[Digest, ...]:
-    """The digests that were given, in small letters. One that cannot be a digest is an `OptionError`."""
+    """The digests that were given, in small letters. A text that cannot be a digest is an `OptionError`."""
     given = [Digest(kind=kind, value=text.strip().lower()) for kind, text in (("sha256", sha256), ("md5", md5)) if text]
     for digest in given:
         if not re.fullmatch(f"[0-9a-f]{{{LENGTHS[digest.kind]}}}", digest.value):
-            raise OptionError(f"{digest} is not one: {digest.kind} has {LENGTHS[digest.kind]} digits of 0-9 and a-f")
+            raise OptionError(
+                f"{digest} is not a digest: {digest.kind} has {LENGTHS[digest.kind]} digits of 0-9 and a-f"
+            )
     return tuple(given)
 
 

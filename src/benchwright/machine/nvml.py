@@ -20,7 +20,7 @@ _SIGNS = (  # any of which a driver leaves that NVML talks to
 
 
 def open_nvml() -> tuple[Any, str]:
-    """The module `pynvml`, initialised, which whoever asked shuts down; or None and the reason."""
+    """The module `pynvml`, initialised, which the caller must shut down; or None and the reason."""
     if not (is_imported() or has_driver()):
         return None, NO_DRIVER
     try:

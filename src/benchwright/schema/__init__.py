@@ -77,7 +77,7 @@ def open_document(
     data = document["data"]
     for step in range(version, newest):
         if step not in migrations:
-            raise DecodeError(f"{where}: format {version} is older than any this version can lift")
+            raise DecodeError(f"{where}: format {version} is older than every format that this version can read")
         data = migrations[step](kind, data)
     return decode(cls, data, where=f"{where}: {kind}")
 

@@ -184,7 +184,7 @@ def _check_numbers(table: dict[str, Any]) -> None:
 
 
 def _is_deeper(value: Any, most: int) -> bool:
-    """Whether lists and mappings stand more than `most` deep within each other. Itself it does not recurse."""
+    """Whether lists and mappings stand more than `most` deep within each other. This function does not recurse."""
     level = [value] if type(value) in _HOLDERS else []
     for _ in range(most):
         if not level:

@@ -1,4 +1,4 @@
-"""What must hold among the fields of a record beyond their types, so that whoever reckons with it can rely on it.
+"""What must hold among the fields of a record beyond their types, so that code that calculates with it can rely on it.
 
 Records that are made here hold it anyway; `schema` asks for each record that comes from elsewhere.
 """

@@ -160,7 +160,7 @@ class _Found:
 
     @property
     def noise(self) -> float:
-        """Of the series as a whole."""
+        """The noise of the series as a whole: the standard deviation of a single value."""
         return float(np.median(self.noise_around))
 
     def jumps(self) -> Array:
@@ -239,7 +239,7 @@ class _Look:
         return np.add.reduceat(self.values, edges[:-1]) / lengths, lengths
 
     def less_correlated(self) -> _Look | None:
-        """The same again, when what passed for autocorrelation was changes; None if it was not."""
+        """A look that allows for less autocorrelation, where changes had been taken for it; None where they had not."""
         if not self.changes or self.inflated < 1.15:
             return None
         less = inflation(self.values - np.repeat(*self.levels()), self.noise)

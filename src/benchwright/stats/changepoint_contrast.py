@@ -1,4 +1,6 @@
-"""Which changes stand out where they are: the rest of a series that wanders, and short visits, are nobody's news.
+"""Which changes stand out where they are.
+
+In a series that wanders the others are not reported, nor are short visits to another level.
 
 Real histories wander: over fifty points their level scatters more than the noise of neighbours explains. Means over
 hundreds of points then find differences everywhere that are true and mean nothing. So the more a series wanders, the

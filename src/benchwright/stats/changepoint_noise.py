@@ -154,7 +154,7 @@ class Inflation:
 
 
 def residual_inflation(residuals: Array, segments: npt.NDArray[np.int64]) -> Inflation:
-    """The same from what is left when the levels are taken out.
+    """By how much autocorrelation enlarges the variance of long means, from what is left without the levels.
 
     One and twice the correlations until they vanish, and no less than neighbours tell of a first-order autoregressive
     noise. Levels that were fitted take correlation with them (Marriott and Pope 1954), which is put back. What a few

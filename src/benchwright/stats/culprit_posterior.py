@@ -69,7 +69,7 @@ class Prior:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Commits that cannot be told apart, as those between them cannot be measured. Mostly one alone."""
+    """Commits that cannot be told apart, since those between them cannot be measured; mostly one commit alone."""
 
     commits: tuple[int, ...]
     probability: float  # that the figure changed there
@@ -111,7 +111,7 @@ class Posterior:
 
 
 def uniform_prior(count: int, *, nothing: float = 0.05, effect: Estimate | None = None) -> Prior:
-    """Nothing is known of the place."""
+    """The prior when nothing is known of the place: every commit is as likely as any other."""
     return Prior(commits=(1 / count,) * count, nothing=nothing, effect=effect)
 
 

@@ -132,7 +132,7 @@ class Explaining:
         return size
 
     def _add_steps(self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...] = ()) -> tuple[Whole, ...]:
-        """These steps and more beside these ramps, best first, while any kind of noise has a use for one more."""
+        """Adds steps to these beside the ramps, the best first, while one more helps under any kind of noise."""
         fit = self._fit(ramps, steps)
         found = list(steps)
         while len(found) < _MOST_STEPS:

@@ -91,7 +91,7 @@ def _check(found: Array, expected: Array) -> None:
         raise ShapeError(f"{describe_shape(found.shape)}, expected {describe_shape(expected.shape)}")
     for array in (found, expected):
         if array.dtype.kind not in "buifc" and not np.can_cast(array.dtype, np.float64):  # bfloat16 can, text cannot
-            raise ShapeError(f"elements of type {array.dtype} are no numbers")
+            raise ShapeError(f"elements of type {array.dtype} are not numbers")
 
 
 def describe_shape(shape: tuple[int, ...]) -> str:

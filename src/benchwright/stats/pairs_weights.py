@@ -153,6 +153,6 @@ def _places(values: Floats) -> Floats:
 
 
 def _median(sizes: Floats) -> Floats:
-    """Of the last axis, which it keeps; much faster than numpy's for the few values that there are."""
+    """The median along the last axis, which stays; much faster than numpy's for the few values that there are."""
     ordered, count = np.sort(sizes, axis=-1), sizes.shape[-1]
     return np.asarray((ordered[..., [(count - 1) // 2]] + ordered[..., [count // 2]]) / 2)

@@ -52,7 +52,7 @@ class Noises:
         return len(self.scale)
 
     def density(self, off: Floats, factor: Floats | float = 1.0) -> Floats:
-        """Of what a process is off by, under each noise in turn: the last axis, which `off` must have room for.
+        """The density of what a process is off by, under each noise: the last axis, which `off` must have room for.
 
         `factor` makes all noises smaller or larger.
         """
@@ -73,7 +73,7 @@ class Noises:
         return math.exp(float(weights @ np.log(self.scale)) / float(weights.sum()))
 
     def of(self, chosen: NDArray[np.intp]) -> Noises:
-        """Some of them."""
+        """The noises that `chosen` selects."""
         return Noises(
             scale=self.scale[chosen],
             slower=self.slower[chosen],

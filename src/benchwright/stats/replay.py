@@ -24,7 +24,7 @@ _CHANGED = (Verdict.WORSE, Verdict.BETTER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """So many of so many, as a share with a 95 % interval."""
+    """A count out of a total, as a share with a 95 % interval."""
 
     count: int
     of: int

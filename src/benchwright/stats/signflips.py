@@ -102,7 +102,7 @@ def _in_steps(weights: Floats) -> npt.NDArray[np.float32]:
 
 
 def _bits(level: float) -> int:
-    """So many that the level holds about 50 paths."""
+    """How many signs are drawn in all patterns, so that about 50 paths lie within the level."""
     fewest, most = _BITS
     return min(most, max(fewest, math.ceil(math.log2(50.0 / level)))) if level > 0.0 else fewest
 

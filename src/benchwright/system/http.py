@@ -59,7 +59,7 @@ class HttpAnswer:
         return float(whole_number(self.headers.get("retry-after", "")) or 0)
 
     def json(self) -> Any:
-        """The answer as JSON; None when it is none."""
+        """The value of the answer's JSON; None when the answer is not JSON."""
         try:
             return json_value(self.text)
         except ValueError:
@@ -101,7 +101,9 @@ def call(
             names = {name.lower(): value for name, value in response.headers.items()}
             return HttpAnswer(status=response.status, headers=names, text=http_answers.read_body(response, most=most))
     except http_answers.TooLargeError as error:
-        raise UploadError(f"{mask_url(url)} answered {error}", remedy="is it the server that it should be?") from None
+        raise UploadError(
+            f"{mask_url(url)} answered {error}", remedy="check that this is the address of the right server"
+        ) from None
     except (http.client.HTTPException, OSError) as error:
         raise _trouble(error) from None
 
@@ -208,7 +210,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def _opener(*more: urllib.request.BaseHandler, patience: Patience) -> urllib.request.OpenerDirector:
-    """One that cannot be led to a file or an ftp server, as the usual one can; alone, it follows no redirect at all.
+    """Builds an opener that takes http and https alone; without a handler for redirects it follows none.
 
     Each answer, its head included, is read within the bounds of `patience`.
     """

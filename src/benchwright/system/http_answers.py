@@ -70,11 +70,11 @@ class AnswerClock:
         return max(0.001, min(patience.silence, allowed - passed, patience.longest - passed))
 
     def saw(self, count: int) -> None:
-        """So many bytes have come."""
+        """Notes that so many bytes have come."""
         self._bytes += count
 
     def gave(self, count: int) -> None:
-        """So many bytes of the body were handed on."""
+        """Notes that so many bytes of the body were handed on."""
         self._body += count
 
 

@@ -116,7 +116,7 @@ class _Reader:
 
 
 def _notice_of_end(pid: int) -> int | None:
-    """A descriptor that wakes whoever waits when the process ends, where the kernel has such."""
+    """A descriptor that becomes readable when the process ends; None where the kernel has no such thing."""
     if not hasattr(os, "pidfd_open"):
         return None
     try:

@@ -43,7 +43,7 @@ def read_file(path: Path, *, most: int | None = None) -> bytes:
 
 
 def read_text(path: Path, *, most: int | None = None) -> str:
-    """The whole file as UTF-8; a `TextError` when it is none, or too large."""
+    """The whole file as UTF-8; a `TextError` when it is not UTF-8, or too large."""
     try:
         return read_file(path, most=most).decode("utf-8")
     except UnicodeDecodeError as error:

@@ -69,7 +69,7 @@ def limits(metric: str, unit: str) -> QuantityLimits:
 
 
 def whole_number(text: str) -> int | None:
-    """The number that a text of plain digits states, as a server's head or a model's shape does; None when it is none.
+    """The number that a text of plain digits states, as a header of HTTP or a model's shape does; None for other texts.
 
     Not `int`: it takes digits of every script, fails at a superscript that `str.isdigit` accepts, and at thousands.
     """

@@ -46,7 +46,7 @@ def objective(text: str, *, what: str = "--objective") -> Objective:
     unit = _unit_of(name)
     if not unit and not _NUMBER.fullmatch(bound):
         known = ["mean", "p50", "p99", "throughput", "max_rate", "rss_peak", "makespan", "service_p99", "load_time"]
-        raise OptionError(f"{what}: {name!r} is no metric with a unit", remedy=did_you_mean(name, known))
+        raise OptionError(f"{what}: {name!r} is not a metric with a known unit", remedy=did_you_mean(name, known))
     value = _read_bound(bound, unit or "1", text, what)
     if unit and (value < 0 or (value == 0 and relation == "<")):
         raise OptionError(

@@ -30,7 +30,7 @@ class Repository:
 
     def __post_init__(self) -> None:
         if not self.url:
-            raise FetchError("a repository without an address", remedy=FORMS)
+            raise FetchError("the repository has no address", remedy=FORMS)
         # A value must not be read as an option, and an address must not name a helper program that git would start.
         if self.url.startswith("-") or re.search(r"[\x00-\x1f\x7f]|^[^/]*::", self.url):
             raise FetchError(f"{mask_url(self.url)!r} cannot be the address of a repository", remedy=FORMS)
@@ -161,7 +161,7 @@ def _check_clean(git: Git) -> None:
 
 
 def _check_kept(git: Git, name: str, going_to: str) -> None:
-    """Refuses to leave commits behind that nobody else has."""
+    """Refuses to leave commits behind that are in no other place."""
     if count := only_here(git, name, going_to):
         where = name.removeprefix("refs/heads/")
         raise FetchError(
@@ -175,7 +175,7 @@ def _origin(git: Git) -> str:
 
 
 def _plain(url: str) -> str:
-    """The address without secrets; the user of ssh is none."""
+    """The address without secrets; the user name of an ssh address is not a secret."""
     login = re.match(r"(ssh://[^/@:]+)(?::[^/@]*)?(@.*)", url)
     return login[1] + login[2] if login else without_login(url)
 

@@ -127,7 +127,10 @@ def _unknown(git: Git, wanted: str) -> FetchError:
 def _default_branch(git: Git) -> str:
     head = git.look("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD") or ""
     if not head:
-        raise FetchError("is on no branch, and its origin names none", remedy="say which branch is wanted")
+        raise FetchError(
+            "the working copy is on no branch, and its origin names no default branch",
+            remedy="say which branch is wanted",
+        )
     return head.removeprefix("origin/")
 
 

@@ -213,7 +213,7 @@ class AdbDevice:
         return f"{self.folder}/{path}"
 
     def _usable(self, cpus: Sequence[int]) -> list[int]:
-        """Those that the device has; none of them: any."""
+        """The CPUs of these that the device has; empty, which means any, where it has none of them."""
         there = self.about.facts.get("cpus") if cpus else None
         return [cpu for cpu in cpus if not isinstance(there, list) or cpu in there]
 

@@ -96,7 +96,7 @@ class DeviceScript:
 
     @property
     def code(self) -> int | None:
-        """The script's exit code; None as long as it has not ended, and for ever when the connection did."""
+        """The script's exit code; None until the script has ended, and always when the connection ended first."""
         return self._ending.code
 
     @property

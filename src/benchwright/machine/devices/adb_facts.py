@@ -97,5 +97,5 @@ def _boot(serial: str) -> bytes:
     """What differs between two starts of the same device."""
     code, said = run_script(serial, "cat /proc/sys/kernel/random/boot_id", seconds=_LOOK)
     if code != 0:
-        raise DeviceError(f"{serial}: its boot cannot be told from the one before")
+        raise DeviceError(f"{serial}: it does not say which start of the system this is")
     return said

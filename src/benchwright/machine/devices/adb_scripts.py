@@ -31,7 +31,7 @@ def start_script(private: str, folder: str, argv: Sequence[str], env: Mapping[st
 
 
 def end_script(private: str, token: str) -> str:
-    """Ends the running program's group, kindly first, and then all that carries the token."""
+    """Ends the running program's group, with SIGTERM before SIGKILL, and then all that carries the token."""
     return f"""\
 group=$(cat {quote_word(private)}/pid 2>/dev/null)
 case "$group" in ''|*[!0-9]*) ;; *)

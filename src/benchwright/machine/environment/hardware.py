@@ -1,4 +1,4 @@
-"""The hardware, as Linux tells it. Only what stays the same from run to run: a series is keyed by these facts.
+"""The hardware, as Linux reports it. Only what stays the same from run to run: a series is keyed by these facts.
 
 So CPUs are those present, not those online; memory is what is built in, not what the kernel left over.
 """

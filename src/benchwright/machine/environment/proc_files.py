@@ -1,4 +1,4 @@
-"""Reading `/proc` and `/sys`: small files, and answers that say why there is none."""
+"""Small files of `/proc` and `/sys`, read as facts; a fact that cannot be read says why."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class TreeMonitor:
         self._open_tree, self._now = open_tree, now
 
     def _open(self, pids: list[int]) -> None:
-        """Time zero."""
+        """Opens the tree below these processes, and starts the clock."""
         self._tree = self._open_tree(pids)
         self._zero = self._refreshed = self._now()
 
