@@ -147,7 +147,7 @@ def test_folders_checked_and_unchecked(tmp_path: Path) -> None:
     "changed", [{"filename": "../../x"}, {"model": "/etc"}, {"format": ".."}, {"filename": ""}, {"model": "a\\..\\b"}]
 )
 def test_a_spec_cannot_lead_out_of_the_cache(tmp_path: Path, source: Path, changed: dict[str, str]) -> None:
-    with pytest.raises(FetchError, match="no name inside a model cache"):
+    with pytest.raises(FetchError, match="not a name inside a model cache"):
         obtain(tmp_path, source, md5_of(b"hello\n"), **changed)
     assert not (tmp_path / "cache").exists()
 
