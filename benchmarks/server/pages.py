@@ -299,9 +299,10 @@ def _copied(
     from sqlalchemy import insert
 
     from benchwright.store.sql import tables, write
+    from benchwright.store.sql.rows import SqlRows
 
     began = round((START + timedelta(hours=number)).timestamp() * 1e6)
-    own = {"run_id": write.add_header(connection, _run(number, ())), "revision": _revision(number).id}
+    own = {"run_id": write.add_header(SqlRows(connection), _run(number, ())), "revision": _revision(number).id}
     rows = [
         {name: value for name, value in model.items() if name != "id"}
         | own

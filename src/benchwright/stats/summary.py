@@ -1,7 +1,7 @@
 """Means, quantiles and rounds with their intervals.
 
 Every interval here allows for autocorrelation, because calls that follow each other resemble each other, and none of
-them assumes normal latencies.
+them assumes normal latencies. A few values are summed up without numpy (`moments`).
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, NamedTuple
 
 from benchwright.records import Estimate, Histogram
 from benchwright.stats import correlation, histogram, ranks, reach
 from benchwright.stats.distributions import normal_quantile, student_quantile
+from benchwright.stats.moments import FEW, Values, as_floats, as_list, moments
 from benchwright.units import QuantityLimits
 
 PERCENTILES: tuple[float, ...] = (50, 90, 95, 99, 99.9)
 _NEARLY_SURE = 1.0 - 1e-12  # the largest probability whose quantile is reckoned with
 TWO_SPEEDS = "two speeds seen"  # how a method says that one number does not tell it
-_FEWEST_OF_TWO = 50  # calls from which two speeds are looked for
 _GAPS_LOOKED_AT = 12
 _TAKES_TURNS = 0.5  # of the switches that independent calls would make
 ENOUGH_ROUNDS = 5  # whose range holds the level of all processes in 94 of 100 cases
 
-Values = Sequence[int] | Sequence[float] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
-_Floats = npt.NDArray[np.float64]
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    _Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,29 +51,24 @@ def mean_interval(values: Values, confidence: float = 0.95) -> Estimate:
     out the skewness that makes the plain t interval of latencies miss too often on one side; stretched by the root of
     the variance inflation that batch means show (`correlation.inflation`), and as far as they lean where they do.
     """
-    array = _as_floats(values)
-    count = array.size
-    point = float(array.mean())
+    shape = moments(values)
+    count, point, variance, batches = shape.values, shape.mean, shape.variance, shape.batches
     if count == 1:
         return Estimate(point=point, low=None, high=None, confidence=confidence, method="one value")
-    centred = array - point
-    variance = float(np.dot(centred, centred)) / (count - 1)
     if variance == 0.0:
         return Estimate(point=point, low=point, high=point, confidence=confidence, method="all values equal")
-    length = correlation.batch_length(count)
-    batches = centred[: count - count % length].reshape(-1, length).mean(axis=1)
-    seen = correlation.resemblance(batches.tolist(), length, variance)
+    seen = correlation.resemblance(batches, correlation.batch_length(count), variance)
     inflation = correlation.enlarge_inflation(seen.inflation, count) if seen.is_evident else seen.inflation
     error = math.sqrt(variance * inflation / count)
     effective = count / inflation
     t = student_quantile((1.0 + confidence) / 2, max(1.0, effective - 1.0))
-    leans = [_skewness(centred, variance) / math.sqrt(effective)]
+    leans = [shape.skewness / math.sqrt(effective)]
     if seen.is_evident:
-        leans.append(correlation.lean(batches.tolist()))
+        leans.append(correlation.lean(batches))
     low = min(point - correlation.invert_hall(t, lean) * error for lean in leans)
     high = max(point - correlation.invert_hall(-t, lean) * error for lean in leans)
     if seen.is_evident:  # few independent values: their spread allows what no call comes near to
-        low, high = max(low, float(array.min())), min(high, float(array.max()))
+        low, high = max(low, shape.smallest), min(high, shape.largest)
     return Estimate(
         point=point,
         low=low,
@@ -87,7 +83,11 @@ def quantile_interval(values: Values, q: float, confidence: float = 0.95) -> Est
 
     The same method as `ranks.quantile_estimate`, by selection instead of sorting.
     """
-    array = _as_floats(values)
+    if len(values) < FEW:  # too few for two speeds as well
+        return ranks.quantile_estimate(as_list(values), q, confidence)
+    import numpy as np
+
+    array = as_floats(values)
     count = array.size
     middle = ranks.rank(count, q) - 1
     ordered = np.partition(array, middle)
@@ -123,9 +123,11 @@ def speeds(values: Values) -> Speeds | None:
 
     Calls that are slow now and then, each by itself, are one speed with a tail.
     """
-    array = _as_floats(values)
-    if array.size < _FEWEST_OF_TWO:
+    if len(values) < FEW:
         return None
+    import numpy as np
+
+    array = as_floats(values)
     steps = np.quantile(array, np.linspace(0.02, 0.98, 49))
     if steps[0] <= 0.0:
         return None
@@ -144,7 +146,9 @@ def speeds(values: Values) -> Speeds | None:
 
 def worth(values: Values, q: float = 0.5) -> int:
     """How many independent values would say as much about the q-quantile as these, in the order they were measured."""
-    array = _as_floats(values)
+    import numpy as np
+
+    array = as_floats(values)
     middle = ranks.rank(array.size, q) - 1
     return max(1, round(array.size / _inflation(array, float(np.partition(array, middle)[middle]))))
 
@@ -163,7 +167,7 @@ def from_histogram(
         return Estimate(point=point, low=None, high=None, confidence=confidence, method="one value")
     bounds = ranks.quantile_bounds(counts.total, q, confidence, inflation)
     if kept is not None and len(kept) > 1:
-        bounds = _bounds(_as_floats(kept), q, confidence, among=counts.total)
+        bounds = _bounds(as_floats(kept), q, confidence, among=counts.total)
     low = histogram.edges_at(counts, math.floor(bounds.low))[0]
     high = histogram.edges_at(counts, math.ceil(bounds.high))[1]
     estimate = _ordered_estimate(point, low, high, bounds, confidence)
@@ -302,7 +306,9 @@ def scale_estimate(estimate: Estimate, factor: float) -> Estimate:
 def outliers(values: Values) -> Outliers:
     """How many values lie far outside the middle half (Tukey, Exploratory Data Analysis, 1977). They are counted,
     never removed."""
-    array = _as_floats(values)
+    import numpy as np
+
+    array = as_floats(values)
     first, third = np.quantile(array, (0.25, 0.75))
     distance = np.maximum(first - array, array - third)
     severe = int(np.count_nonzero(distance > 3.0 * (third - first)))
@@ -310,15 +316,10 @@ def outliers(values: Values) -> Outliers:
     return Outliers(count=array.size, mild=both - severe, severe=severe, share=both / array.size)
 
 
-def _as_floats(values: Values) -> _Floats:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError("no values" if array.size == 0 else "values must form one row")
-    return array
-
-
 def _bounds(array: _Floats, q: float, confidence: float, among: int | None = None) -> ranks.Bounds:
     """As `ranks.quantile_estimate` finds them, for many values at numpy's speed."""
+    import numpy as np
+
     count, length = array.size, correlation.batch_length(array.size)
     if length == 1:
         point = float(np.partition(array, ranks.rank(count, q) - 1)[ranks.rank(count, q) - 1])
@@ -340,15 +341,6 @@ def _inflation(array: _Floats, threshold: float) -> float:
     below = (array[: array.size - array.size % length] <= threshold).reshape(-1, length).mean(axis=1)
     share = float(below.mean())
     return correlation.inflation(below.tolist(), length, share * (1.0 - share))
-
-
-def _skewness(centred: _Floats, variance: float) -> float:
-    """The sample skewness with its bias removed (G1)."""
-    count = centred.size
-    if count < 3:
-        return 0.0
-    units = centred / math.sqrt(variance)  # of spread: the cube of a tiny one would be nothing at all
-    return count / (count - 1) / (count - 2) * float(np.dot(units * units, units))
 
 
 def _ordered_estimate(point: float, low: float, high: float, bounds: ranks.Bounds, asked: float) -> Estimate:

@@ -6,11 +6,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Unpack
+from typing import TYPE_CHECKING, Protocol, Unpack
 
 from benchwright import config, plugins
 from benchwright.records import Estimate, Result, Revision, Run, Samples, Status
 from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
+
+if TYPE_CHECKING:
+    from benchwright.execution.saver import ResultSink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,3 +202,13 @@ def open_store(url: str | Path, *, create: bool = True) -> Store:
 def open_configured_store(store: str | os.PathLike[str] | None, *, create: bool = False) -> Store:
     """Opens the store that is named, or else the one that the environment or the configuration names."""
     return open_store(config.store_url(None if store is None else os.fspath(store)), create=create)
+
+
+def open_sink(url: str) -> ResultSink:
+    """The store at `url`, only to keep a run in it. One in SQLite's file is there in a hundredth of a second."""
+    if "://" not in url or url.startswith("sqlite:"):
+        from benchwright.store.sql.run_writer import open_writer
+
+        if (writer := open_writer(url)) is not None:
+            return writer
+    return open_store(url)

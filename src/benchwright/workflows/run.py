@@ -273,9 +273,9 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def _open(url: str) -> ResultSink:
-    from benchwright.store import open_store
+    from benchwright.store import open_sink
 
-    return open_store(url)
+    return open_sink(url)
 
 
 def command_line() -> tuple[str, ...]:

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from benchwright.errors import StoreError, StoreLostError
 from benchwright.store.sql import engine as engines
-from benchwright.store.sql.faults import explain_errors
+from benchwright.store.sql import faults
 from benchwright.store.sql.presence import Presence
+from benchwright.store.sql.run_writer import TIMEOUT
 from benchwright.store.sql.upgrade import prepare
 from benchwright.store.sqlite_file import database_file
 
 P = ParamSpec("P")
 T = TypeVar("T")
-TIMEOUT = 60.0  # seconds to wait for another writer
 
 
 class Database:
@@ -143,3 +144,15 @@ def writes(function: Callable[Concatenate[Connection, P], T]) -> Callable[Concat
             return function(connection, *arguments, **named)
 
     return method
+
+
+@contextmanager
+def explain_errors(place: str, file: Path | None) -> Iterator[None]:
+    """Turns errors of the database at `place` (its `file`, if it is one) into a `StoreError`."""
+    try:
+        with faults.explain_sqlite_errors(place, file):  # raised while a connection is set up, before SQLAlchemy has it
+            yield
+    except IntegrityError as error:
+        raise faults.taken_id_error(place) from error
+    except SQLAlchemyError as error:
+        raise (faults.server_error(place, error) if file is None else faults.sqlite_fault(file, error)) from error

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
-import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -34,6 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError
 
 from benchwright.errors import NotInstalledError, StoreError
+from benchwright.store.sql.run_writer import is_read_only, tune
 from benchwright.store.sqlite_file import database_file
 
 T = TypeVar("T")
@@ -211,7 +210,7 @@ def give_back(engine: Engine) -> int:
 
 
 def _sqlite(path: Path, timeout: float) -> Engine:
-    if _is_read_only(path):
+    if is_read_only(path):
         # The lock file that WAL wants could not be made. While another process writes, it is there and can be read;
         # otherwise nothing changes the file, and no lock is needed.
         uri, query = "file:" + urllib.parse.quote(str(path)), {"uri": "true", "mode": "ro"}
@@ -219,47 +218,14 @@ def _sqlite(path: Path, timeout: float) -> Engine:
     else:
         url = URL.create("sqlite", database=str(path))
     engine = create_engine(url, connect_args={"timeout": timeout, "isolation_level": None})
-    event.listen(engine, "connect", lambda connection, _: _tune(connection, timeout))
+    event.listen(engine, "connect", lambda connection, _: tune(connection, timeout))
     event.listen(engine, "begin", _begin)
     return engine
-
-
-def _is_read_only(path: Path) -> bool:
-    """Whether the store is there and this process cannot write to it: because of the disk, the file or its folder."""
-    if not path.is_file():
-        return False
-    is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK)
-    return not is_writable or bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def _has_log(path: Path) -> bool:
     log = path.with_name(path.name + "-wal")
     return log.exists() and log.stat().st_size > 0
-
-
-def _tune(connection: Any, timeout: float) -> None:
-    """Settings of one connection.
-
-    WAL: readers and one writer do not wait for each other, and a killed writer leaves nothing to repair. FULL: a commit
-    is on the disk, not just with the system, when it returns; that costs a millisecond or so per result.
-    """
-    deadline = time.monotonic() + timeout
-    while _journal(connection) != "wal":
-        try:
-            if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
-                break  # a file system without shared memory: the rollback journal is as safe, if slower
-        except sqlite3.OperationalError as error:
-            # While another process makes this very switch, SQLite says busy without waiting.
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA cache_size = -32768")  # KiB, taken as needed: the last page of each series stays at hand
-
-
-def _journal(connection: Any) -> str:
-    return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
 
 
 def _begin(connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""What a database complains about, as an error that says what to do next."""
+"""What a database complains about, as an error that says what to do next. Standard library only."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from benchwright.errors import StoreError, StoreFullError, StoreLostError
 
@@ -19,26 +17,27 @@ _MISSING = ("3F000", "42P01", "42703")  # of a schema, a table, a column
 
 
 @contextmanager
-def explain_errors(place: str, file: Path | None) -> Iterator[None]:
-    """Turns errors of the database at `place` (its `file`, if it is one) into a `StoreError`."""
+def explain_sqlite_errors(place: str, file: Path | None) -> Iterator[None]:
+    """Turns errors of the standard library's SQLite at `place` (its `file`, if it is one) into a `StoreError`."""
     try:
         yield
-    except IntegrityError as error:
-        told = "something else there has an id that this has too"  # the database would name its columns
-        raise StoreError(f"{place}: {told}", remedy="is it there already? If not, give it ids of its own") from error
-    except SQLAlchemyError as error:
-        if file is None:
-            raise _server_error(place, error) from error
-        raise sqlite_fault(file, error) from error
+    except sqlite3.IntegrityError as error:
+        raise taken_id_error(place) from error
     except UnicodeDecodeError as error:  # names of tables, or what SQLite says of them
         raise StoreError(f"{place}: the database is damaged: text in it is none", remedy=_BACKUP) from error
-    except sqlite3.Error as error:  # raised while a connection is set up, before SQLAlchemy has it
+    except sqlite3.Error as error:
         raise sqlite_fault(file or Path(place), error) from error
+
+
+def taken_id_error(place: str) -> StoreError:
+    """The error for an id that is given twice; the database would name its columns."""
+    told = "something else there has an id that this has too"
+    return StoreError(f"{place}: {told}", remedy="is it there already? If not, give it ids of its own")
 
 
 def sqlite_fault(file: Path, error: Exception) -> StoreError:
     """The error for what SQLite reported about `file`."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
+    cause = _cause(error)
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the primary code
     if code == sqlite3.SQLITE_FULL or (code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _is_full(file)):
         return StoreFullError(
@@ -113,8 +112,9 @@ def _is_full(file: Path) -> bool:
         return False
 
 
-def _server_error(place: str, error: SQLAlchemyError) -> StoreError:
-    cause = error.orig if isinstance(error, DBAPIError) else None
+def server_error(place: str, error: Exception) -> StoreError:
+    """The error for what a database's server reported."""
+    cause = _cause(error)
     if getattr(cause, "sqlstate", None) == _DISK_FULL:
         return StoreFullError(
             f"{place}: the database's disk is full; what was saved before is safe", remedy="free space there"
@@ -125,5 +125,10 @@ def _server_error(place: str, error: SQLAlchemyError) -> StoreError:
 
 
 def _first_line(error: Exception) -> str:
-    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    cause = _cause(error)
     return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
+
+
+def _cause(error: Exception) -> BaseException:
+    """What the database's own library raised, which SQLAlchemy keeps as `orig`."""
+    return getattr(error, "orig", None) or error

@@ -15,8 +15,9 @@ from benchwright.store.archive import (
     Valued,
 )
 from benchwright.store.sql import browse, catalog, counts, notes, values
-from benchwright.store.sql.database import TIMEOUT, Database, reads, writes
+from benchwright.store.sql.database import Database, reads, writes
 from benchwright.store.sql.machines import Machines, statuses
+from benchwright.store.sql.run_writer import TIMEOUT
 from benchwright.store.sql.series_columns import Histories
 from benchwright.store.sql.values import RowNames
 

@@ -22,6 +22,7 @@ from benchwright.records.findings import State
 from benchwright.stats import histogram
 from benchwright.store.sql import codec, findings, read, tables, write
 from benchwright.store.sql.engine import parts
+from benchwright.store.sql.rows import SqlRows
 from benchwright.units import parse_quantity
 
 FOLDED = ("latency", "lateness", "service")  # columns that are distributions; the others are instants
@@ -111,7 +112,7 @@ def carry_out(writing: Connect, planned: RetentionPlan) -> None:
     """Lets it go in many small transactions, so that others who write wait little. Cut off, it can be begun again."""
     for number, _ in planned.runs:
         with writing() as connection:
-            write.remove_results(connection, _results(connection, [number]))
+            write.remove_results(SqlRows(connection), _results(connection, [number]))
             connection.execute(delete(tables.run_tags).where(tables.run_tags.c.run_id == number))
             connection.execute(delete(tables.runs).where(tables.runs.c.id == number))
     for part in parts(planned.aged, _AT_ONCE):
