@@ -150,14 +150,14 @@ EXEMPT = {
         (
             "execution.plan_elsewhere",
             "targets.sources.discovery",
-            "execution.noise.processes",
+            "execution.noise.probes",
             "exchange.uploads.hook_process",
         ),
         "a child of our own",
     ),
     **dict.fromkeys(("execution.hosts.forked", "execution.hosts.fork_server"), "a child of our own"),
     "workflows.watch.pairs": "its own",
-    **dict.fromkeys(("execution.images.wheels", "execution.worker_archive"), "writes, and reads nothing"),
+    **dict.fromkeys(("execution.images.recipes", "execution.worker_archive"), "writes, and reads nothing"),
     **dict.fromkeys(
         ("store.sql.engine", "store.sql.presence", "store.sqlite_file"), "a connection, from which no value comes"
     ),

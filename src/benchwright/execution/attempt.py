@@ -15,10 +15,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from benchwright import schema
 from benchwright.errors import BenchwrightError, ChannelError
 from benchwright.execution.hosts import Host, Worker
 from benchwright.machine.monitors import Observation
-from benchwright.records import Case, Failure, Mode, Profile, Samples, Status
+from benchwright.records import Case, Failure, Mode, Profile, ResultWarning, Samples, Status
 from benchwright.units import format_value
 from benchwright.worker import channel
 from benchwright.worker.channel import PROTOCOL, Frame, Job
@@ -333,3 +334,54 @@ def _explain_death(exit_status: int) -> tuple[Status, Failure]:
         remedy = "out of memory? see dmesg" if number == signal.SIGKILL else ""
         return status, Failure(kind="signal", message=f"the worker was ended by {name}", remedy=remedy)
     return Status.KILLED, Failure(kind="signal", message=f"the worker was ended by signal {number}")
+
+
+def failure_of(outcome: AttemptOutcome) -> Failure | None:
+    """Why an attempt went wrong: its workers failed, or the target told of its own failure."""
+    if outcome.failure is not None or not outcome.answers:
+        return outcome.failure
+    told = outcome.answers[0].measured.get("failure")
+    return schema.decode(Failure, told, where="answer.failure") if told else None
+
+
+# ---- passes of their own, with profilers or the recording of operators: their times are not kept ----
+
+
+def profile_case(case: Case, profile: Profile | None) -> Case:
+    """The case for a pass with profilers: a closed loop that lasts until the last window closes."""
+    from benchwright.worker.profilers.windows import FOREVER
+
+    case = replace(case, expected=None)  # answers are compared where times are kept
+    load = case.load
+    if profile is None or load.mode is not Mode.CLOSED or load.once:
+        return case
+    last = max(end for _, end in profile.windows)
+    lasting = load.duration or 1.0
+    if last < FOREVER:
+        lasting = max(lasting, last)
+    return replace(case, load=replace(load, duration=lasting, samples=None, precision=None))
+
+
+def add_pass(measured: AttemptOutcome, extra: AttemptOutcome, code: str) -> AttemptOutcome:
+    """What was measured, with what a pass of its own found and what there is to say about it."""
+    if extra.failure is not None:
+        seen = f"the pass of its own failed: {extra.failure.message}"
+        return add_to_answer(
+            measured, warnings=[schema.encode(ResultWarning(code=code, seen=seen, remedy=extra.failure.remedy))]
+        )
+    told = extra.answers[0].measured
+    return add_to_answer(measured, **{name: told[name] for name in ("warnings", "operators", "details")})
+
+
+def add_to_answer(
+    measured: AttemptOutcome, *, warnings: Any, operators: Any = (), details: Any = None
+) -> AttemptOutcome:
+    """The outcome whose first worker also told these; of details, what it did not tell itself."""
+    first = measured.answers[0]
+    told = {
+        **first.measured,
+        "warnings": [*first.measured["warnings"], *warnings],
+        "operators": first.measured["operators"] or list(operators),
+        "details": {**(details or {}), **first.measured["details"]},
+    }
+    return replace(measured, answers=(replace(first, measured=told), *measured.answers[1:]))

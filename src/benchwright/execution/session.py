@@ -20,8 +20,17 @@ from benchwright import plugins, schema
 from benchwright._version import VERSION
 from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Listener, Reached, nobody
-from benchwright.execution import artifacts, extra_passes, precision
-from benchwright.execution.attempt import CHANNEL, INTERRUPTED, Attempt, AttemptOutcome
+from benchwright.execution import artifacts, precision
+from benchwright.execution.attempt import (
+    CHANNEL,
+    INTERRUPTED,
+    Attempt,
+    AttemptOutcome,
+    add_pass,
+    add_to_answer,
+    failure_of,
+    profile_case,
+)
 from benchwright.execution.hosts import Host
 from benchwright.execution.resume import EarlierResults, earlier_failures
 from benchwright.execution.saver import ResultSink, Saver
@@ -222,15 +231,13 @@ class Measuring:
         load = precision.next_load(case, self.results, self.plan.rounds, MORE * self.plan.rounds)
         drawn = replace(case, load=load_of_round(load, number))  # the record keeps what was asked for
         outcome = self._attempt(index, drawn, folder, inline)
-        while (bad := _failure_of(outcome)) and len(failures) < self.plan.retries and not self._interrupt.seen:
+        while (bad := failure_of(outcome)) and len(failures) < self.plan.retries and not self._interrupt.seen:
             failures.append(bad)
             outcome = self._attempt(index, drawn, folder, inline)
         if self._wants_profile(outcome, number):
             self._listener(Reached(index=index, phase="profiling"))
-            profiled = self._attempt(
-                index, extra_passes.profile_case(case, self.plan.profile), folder, self.plan.profile
-            )
-            outcome = extra_passes.with_pass(outcome, profiled, "profile")
+            profiled = self._attempt(index, profile_case(case, self.plan.profile), folder, self.plan.profile)
+            outcome = add_pass(outcome, profiled, "profile")
         if self._wants_operators(case, outcome):
             outcome = self._with_operators(index, case, outcome)
         result = self._result(index, case, number, outcome, started_at, time.monotonic() - begin)
@@ -265,11 +272,11 @@ class Measuring:
 
         self._recorded.append(case)
         if refused := operator_pass.refusal(case):
-            return extra_passes.add_to_answer(outcome, warnings=[schema.encode(refused)])
+            return add_to_answer(outcome, warnings=[schema.encode(refused)])
         self._listener(Reached(index=index, phase="recording operators"))
         with tempfile.TemporaryDirectory(prefix="benchwright-operators-") as folder:
             extra = self._attempt(index, operator_pass.case_of(case), Path(folder), operator_pass.PASS)
-        return extra_passes.with_pass(outcome, extra, operator_pass.CODE)
+        return add_pass(outcome, extra, operator_pass.CODE)
 
     def _folder(self, index: int, case: Case, number: int) -> Path | None:
         """Where this attempt may leave files; it exists when the attempt begins."""
@@ -371,14 +378,6 @@ def _new_run(plan: Plan) -> Run:
         tags=tuple(plan.tags),
         planned=len(plan.cases) * plan.rounds,
     )
-
-
-def _failure_of(outcome: AttemptOutcome) -> Failure | None:
-    """Why an attempt went wrong: its workers failed, or the target told of its own failure."""
-    if outcome.failure is not None or not outcome.answers:
-        return outcome.failure
-    told = outcome.answers[0].measured.get("failure")
-    return schema.decode(Failure, told, where="answer.failure") if told else None
 
 
 def _retry_warnings(failures: Sequence[Failure]) -> Iterator[ResultWarning]:

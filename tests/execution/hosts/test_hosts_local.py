@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.execution.hosts import local
-from benchwright.execution.hosts.local import LocalHost, LocalWorker
-from benchwright.execution.hosts.log import TAIL
+from benchwright.execution.hosts.local import TAIL, LocalHost, LocalWorker
 from benchwright.records import Case, Load, Target
 from benchwright.system.process import carriers
 from benchwright.system.scratch import JOB_VARIABLE

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import OptionError
-from benchwright.execution.images import recipes, wheels
+from benchwright.execution.images import recipes
 from benchwright.execution.images.recipes import recipe
 from benchwright.records import Environment
 
@@ -27,7 +27,7 @@ def test_everything_recorded_is_installed_exactly_on_the_recorded_python() -> No
     assert lines[at + 1 : at + 4] == pins
     text = "\n".join(lines)
     assert "pip==" not in text and "benchwright==" not in text
-    assert f"COPY {wheels.NAME} /tmp/" in lines
+    assert f"COPY {recipes.WHEEL} /tmp/" in lines
     assert not any(line.startswith("ARG") for line in lines)
 
 

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from benchwright._version import VERSION
-from benchwright.execution.images import wheels
+from benchwright.execution.images import recipes
 
 
 def test_pip_installs_it_and_it_works(tmp_path: Path) -> None:
-    wheel = wheels.write(tmp_path)
+    wheel = recipes.write_wheel(tmp_path)
     target = tmp_path / "site"
     command: list[str | Path] = [
         sys.executable,
@@ -51,4 +51,4 @@ def test_pip_installs_it_and_it_works(tmp_path: Path) -> None:
 def test_the_same_files_give_the_same_bytes(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    assert wheels.write(tmp_path / "a").read_bytes() == wheels.write(tmp_path / "b").read_bytes()
+    assert recipes.write_wheel(tmp_path / "a").read_bytes() == recipes.write_wheel(tmp_path / "b").read_bytes()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchwright.errors import MeasureError
 from benchwright.execution import noise
-from benchwright.execution.noise import NoiseFloor, WorkloadNoise, processes
+from benchwright.execution.noise import NoiseFloor, WorkloadNoise, probes
 from benchwright.execution.noise.page import noise_lines, self_test_lines
 from benchwright.execution.noise.probes import quantile
 from benchwright.execution.noise.selftest import verdict
@@ -78,16 +78,16 @@ def test_a_quantile_is_numpys() -> None:
 # ---- measuring ----
 
 
-@pytest.mark.parametrize("workload", processes.WORKLOADS)
+@pytest.mark.parametrize("workload", probes.WORKLOADS)
 def test_a_process_repeats_its_work(workload: str) -> None:
-    taken = processes.run_process(workload, budget=0.02)
+    taken = probes.run_process(workload, budget=0.02)
     assert len(taken) >= 5
     assert all(0 < seconds < 10 for seconds in taken)
 
 
 def test_a_process_that_fails_says_why() -> None:
     with pytest.raises(MeasureError, match="the noise workload 'sorting' failed: KeyError: 'sorting'"):
-        processes.run_process("sorting")
+        probes.run_process("sorting")
 
 
 def test_spreads_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_spreads_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_this_machine_has_a_noise_floor() -> None:
     shares: list[float] = []
     floor = noise.measure_noise(2, shares.append)
-    assert set(floor.workloads) == set(processes.WORKLOADS)
+    assert set(floor.workloads) == set(probes.WORKLOADS)
     assert 0 < floor.smallest_change < 50
     assert shares == sorted(shares) and shares[-1] == 1.0
     assert floor.cpu_others is not None and floor.cpu_others >= 0

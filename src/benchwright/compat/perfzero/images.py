@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchwright.compat.perfzero.console import log
 from benchwright.errors import OptionError
-from benchwright.execution.images import builder, orders, wheels
+from benchwright.execution.images import builder, orders, recipes
 from benchwright.fetch import downloads
 from benchwright.system import addresses
 from benchwright.system.masking import mask_url
@@ -34,8 +34,8 @@ ARG extra_pip_specs=""
 """
 _BODY = f"""\
 RUN apt-get update -qq && apt-get install -qq -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*
-COPY {wheels.NAME} ${{local_tensorflow_pip_spec}} /tmp/
-RUN python3 -m pip install --no-cache-dir /tmp/{wheels.NAME} absl-py
+COPY {recipes.WHEEL} ${{local_tensorflow_pip_spec}} /tmp/
+RUN python3 -m pip install --no-cache-dir /tmp/{recipes.WHEEL} absl-py
 RUN cd /tmp && python3 -m pip install --no-cache-dir ${{tensorflow_pip_spec}}
 RUN test -z "${{extra_pip_specs}}" || python3 -m pip install --no-cache-dir ${{extra_pip_specs}}
 """
@@ -131,7 +131,7 @@ def _write_built_in(request: ImageRequest) -> Path:
         has_driver = shutil.which(NVIDIA_SMI) is not None
         kind, why = ("nvidia", f"{NVIDIA_SMI} is here") if has_driver else ("cpu", f"{NVIDIA_SMI} is not here")
         log.info("%s is absent: the built-in %s is used, because %s", request.dockerfile, OURS[kind], why)
-    wheels.write(request.resources)
+    recipes.write_wheel(request.resources)
     path = request.resources / "Dockerfile"
     path.write_text(NVIDIA if kind == "nvidia" else CPU, encoding="utf-8")
     return path

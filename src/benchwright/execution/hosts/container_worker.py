@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.execution.hosts.container_init import LENGTH
-from benchwright.execution.hosts.log import WorkerLog
+from benchwright.execution.hosts.local import WorkerLog
 from benchwright.system.orphans import TOKEN_BYTES
 from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.worker.channel import Frame, FrameReader, write_message

@@ -6,15 +6,16 @@ Importing this module is cheap, so that the first worker starts up while the par
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchwright.execution.hosts.log import MOST_LOG, TAIL, WorkerLog
 from benchwright.system import orphans, temporary_folder
 from benchwright.system.lent_package import code_for
 from benchwright.system.orphans import TOKEN_BYTES
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from benchwright.worker.channel import Frame, FrameReader, Job
 
 READ = 1 << 20
+TAIL = 8192  # bytes of the log that are kept
+MOST_LOG = 256 << 20  # bytes a log may grow to before it is cut
 
 
 class LocalHost:
@@ -164,3 +167,47 @@ class LocalWorker:
             env={**given, **temporary_folder.variables(self._temporary, given), JOB_VARIABLE: self._token.hex()},
             cwd=self._directory,
         )
+
+
+class WorkerLog:
+    """What a worker prints to stdout and stderr: a file without a name, of which the end is kept.
+
+    Every write goes to its end, whoever writes.
+    """
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(mode="ab+", buffering=0)  # noqa: SIM115 - closed in close()
+        fcntl.fcntl(self._file, fcntl.F_SETFL, os.O_APPEND)  # which the mode alone does not set for a nameless file
+        self._tail = ""  # once the file is closed
+
+    def fileno(self) -> int:
+        """The descriptor that a worker inherits."""
+        return self._file.fileno()
+
+    def duplicate(self) -> int:
+        """A descriptor of the caller's own, to read the log with; it is whole for as long as that is open."""
+        return os.dup(self._file.fileno())
+
+    def write(self, text: str) -> None:
+        """Adds a line of our own."""
+        if not self._file.closed:
+            self._file.write(text.encode())
+
+    def tail(self, most: int = TAIL) -> str:
+        """The last `most` bytes of what was printed, also after closing."""
+        if self._file.closed:
+            return self._tail
+        size = os.fstat(self._file.fileno()).st_size
+        self._file.seek(max(0, size - most))
+        return self._file.read(most).decode("utf-8", errors="replace")
+
+    def bound(self, most: int = MOST_LOG) -> None:
+        """Cuts a log that has grown beyond `most` bytes; a flood must not fill the disk."""
+        if not self._file.closed and os.fstat(self._file.fileno()).st_size > most:
+            self._file.truncate(0)
+
+    def close(self) -> None:
+        """Keeps the tail and drops the rest."""
+        if not self._file.closed:
+            self._tail = self.tail()
+            self._file.close()

@@ -5,18 +5,25 @@ Records may come from other people, so every name and version in one is checked 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from benchwright._version import VERSION
 from benchwright.errors import OptionError, did_you_mean
-from benchwright.execution.images import wheels
 from benchwright.records import Environment
 
 CONSTRAINTS = "constraints.txt"
+WHEEL = f"benchwright-{VERSION}-py3-none-any.whl"
+_INFO = f"benchwright-{VERSION}.dist-info"
+_WHEEL_FILE = "Wheel-Version: 1.0\nGenerator: benchwright\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+_METADATA = f"Metadata-Version: 2.1\nName: benchwright\nVersion: {VERSION}\nRequires-Python: >=3.11\n"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip file knows
 LABEL = "benchwright.version"
 NOT_COPIED = frozenset({"benchwright", "pip", "wheel"})  # ours comes as a wheel, the others are of the base
 _PACKAGE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -65,8 +72,8 @@ def recipe(
         f"FROM {base or _official(environment)}",
         *(f"ARG {_argument(name)}" for name in arguments),
         *_install([pins[name] for name in wanted], exactly=packages is None),
-        f"COPY {wheels.NAME} /tmp/",
-        f"RUN python3 -m pip install --no-cache-dir --no-index --no-deps /tmp/{wheels.NAME}",
+        f"COPY {WHEEL} /tmp/",
+        f"RUN python3 -m pip install --no-cache-dir --no-index --no-deps /tmp/{WHEEL}",
         f'LABEL {LABEL}="{VERSION}"',
     ]
     constraints = "".join(f"{pin}\n" for pin in pins.values()) if wanted and packages is not None else ""
@@ -76,7 +83,7 @@ def recipe(
 def write(made: Recipe, folder: Path) -> Path:
     """Puts the Dockerfile and what it copies into `folder`, and returns the Dockerfile's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    wheels.write(folder)
+    write_wheel(folder)
     if made.constraints:
         (folder / CONSTRAINTS).write_text(made.constraints, encoding="utf-8")
     path = folder / "Dockerfile"
@@ -131,3 +138,42 @@ def _argument(name: str) -> str:
 
 def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+# ---- the wheel ----
+
+
+def write_wheel(folder: Path) -> Path:
+    """Writes this installation as a wheel into `folder` and returns its path; nothing is downloaded or compiled.
+
+    The bytes depend on the files alone, so that an engine's cache knows an unchanged one.
+    """
+    path = folder / WHEEL
+    record = ""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for name, data in (*_wheel_sources(), *_wheel_metadata()):
+            wheel.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            record += f"{name},sha256={digest},{len(data)}\n"
+        wheel.writestr(zipfile.ZipInfo(f"{_INFO}/RECORD", _EPOCH), f"{record}{_INFO}/RECORD,,\n")
+    return path
+
+
+def _wheel_sources() -> Iterator[tuple[str, bytes]]:
+    package = Path(__file__).resolve().parents[2]
+    for path in sorted(package.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path.relative_to(package.parent).as_posix(), path.read_bytes()
+
+
+def _wheel_metadata() -> Iterator[tuple[str, bytes]]:
+    """What the installation says of itself; sources that were never installed say the least a wheel must."""
+    try:
+        installed = distribution("benchwright")
+    except PackageNotFoundError:
+        told, points = None, None
+    else:
+        told, points = installed.read_text("METADATA"), installed.read_text("entry_points.txt")
+    yield f"{_INFO}/METADATA", (told or _METADATA).encode()
+    yield f"{_INFO}/WHEEL", _WHEEL_FILE.encode()
+    yield f"{_INFO}/entry_points.txt", (points or "[console_scripts]\nbenchwright = benchwright.cli:main\n").encode()

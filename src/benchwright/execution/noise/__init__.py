@@ -16,9 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchwright.execution.noise.advice import advice
-from benchwright.execution.noise.interference import Interference
-from benchwright.execution.noise.probes import clock_facts, quantile, sleep_errors
-from benchwright.execution.noise.processes import WORKLOADS, run_process
+from benchwright.execution.noise.probes import WORKLOADS, Interference, clock_facts, quantile, run_process, sleep_errors
 from benchwright.execution.noise.resolution import ROUNDS, rounds_to_resolve, smallest_change
 from benchwright.execution.noise.selftest import self_test
 

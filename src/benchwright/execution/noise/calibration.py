@@ -17,7 +17,7 @@ from typing import Any
 from benchwright import schema
 from benchwright._version import VERSION
 from benchwright.errors import DecodeError, MeasureError
-from benchwright.execution.noise.processes import run_process
+from benchwright.execution.noise.probes import run_process
 from benchwright.records import CALIBRATION, CALIBRATION_TAG, Case, Environment, Estimate, Result, Run, Status, Target
 from benchwright.stats import ranks
 from benchwright.stats.replay import SHARE, Rate, Usual, pairs_called, rounds_called, smallest_found

@@ -6,8 +6,7 @@ import statistics
 from collections.abc import Mapping
 
 from benchwright.execution.instrument import OFF_RATE, OTHERS_BAD, OTHERS_NOISY, STEAL_BAD, STEAL_NOISY
-from benchwright.execution.noise.interference import Interference
-from benchwright.execution.noise.probes import quantile
+from benchwright.execution.noise.probes import Interference, quantile
 from benchwright.records import Arrivals, Load, Mode, Value
 from benchwright.worker.engine.clock import SystemClock
 from benchwright.worker.engine.engine import PreparedLoad, prepare
