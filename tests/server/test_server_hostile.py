@@ -117,7 +117,7 @@ def test_what_is_too_large_is_refused_and_nothing_is_kept(small: Any) -> None:
         small.patch("findings/x", content=b" " * 2000),
         small.post("store/mutes", content=b" " * 2000),  # a question is short
     ):
-        assert told.status_code == 413 and "more than" in told.json()["error"]
+        assert told.status_code == 413 and "larger than" in told.json()["error"]
     assert [*small.store.run_ids()] == []
 
 

@@ -279,7 +279,7 @@ class TestPlan:
                 core = json.loads(case.target.work)["cpus"]
                 if len(usable) > 1:
                     assert core == (usable[left - 1 : left] if left else [])
-                assert ("have every core" in capsys.readouterr().err) == (left == 0 and len(usable) > 1)
+                assert ("use every core" in capsys.readouterr().err) == (left == 0 and len(usable) > 1)
                 others.enter_context(hold_free_core(usable))
         assert not [*tmp_path.glob("*.lock")]
 

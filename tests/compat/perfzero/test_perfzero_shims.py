@@ -47,7 +47,7 @@ def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     library = tmp_path / "perfzero" / "lib"
     library.mkdir(parents=True)
     (library / "setup.py").write_text("somebody's own")
-    with pytest.raises(OptionError, match=r"setup\.py: is there"):
+    with pytest.raises(OptionError, match=r"setup\.py: exists"):
         shims.write(tmp_path)
     assert [p.name for p in library.iterdir()] == ["setup.py"]
     (library / "setup.py").unlink()
