@@ -67,7 +67,9 @@ def _mark_failed(bare: Result, failure: Failure) -> Result:
 
 
 def _reported_metrics(told: object) -> list[Metric]:
-    """What the benchmark told of itself, marked as such; what we found out about its answers is no tale."""
+    """The metrics that a benchmark reports of itself, marked as reported; those of its answers were compared by us, and
+    are not marked.
+    """
     found = []
     for metric in schema.decode(tuple[Metric, ...], told, where="answer.metrics"):
         method = metric.estimate.method

@@ -46,7 +46,7 @@ class EarlierResults:
         return self._bad.get(_pair(case, number)) if self._bad else None
 
     def replace(self, result: Result) -> None:
-        """It was measured again."""
+        """Notes that a result of before was measured again."""
         self._replaced.add(result.id)
 
 

@@ -219,15 +219,15 @@ class Archive(Store, Protocol):
         ...
 
     def annotate(self, annotation: Annotation) -> Annotation:
-        """Keeps it, under a number of its own."""
+        """Keeps an annotation under a number of its own, and returns it with that number."""
         ...
 
     def drop_annotation(self, number: int) -> bool:
-        """Takes it away; False when there was none."""
+        """Deletes an annotation; False when there was none of that number."""
         ...
 
     def tell_progress(self, progress: Progress) -> None:
-        """Replaces the last word of that run; "ended" removes it."""
+        """Replaces the progress that the run told before; the phase "ended" removes it."""
         ...
 
     def progress(self, *, since: int = 0) -> list[Progress]:

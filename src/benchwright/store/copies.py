@@ -93,7 +93,7 @@ def _add_missing_results(run: Run, target: Store) -> bool:
 
 
 def _differences(ours: Run, theirs: Run) -> list[str]:
-    """Nothing when every result of the one is in the other, the same."""
+    """How a run differs from its copy; nothing when every result of `ours` is in `theirs`, unchanged."""
     wanted = {result.id for result in ours.results}
     common = replace(theirs, results=tuple(result for result in theirs.results if result.id in wanted))
     return [] if _digest(ours) == _digest(common) else [f"run {ours.id} is another one there"]

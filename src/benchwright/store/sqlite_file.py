@@ -50,7 +50,7 @@ def database_file(url: str) -> Path:
 
 
 def _can_be_made(file: Path) -> bool:
-    """Tries it: what the permissions say is not the whole truth for root, nor on a file system that is read only."""
+    """Whether a file can be made there: tried, as permissions say little for root or on a read-only file system."""
     folder = next(parent for parent in file.parents if parent.exists())
     trial = folder / f".benchwright-{os.getpid()}"
     try:

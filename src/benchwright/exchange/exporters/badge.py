@@ -39,7 +39,7 @@ def _text(text: str, begin: int, end: int) -> str:
 
 
 def _visible_text(text: str) -> str:
-    """Without what cannot be seen or turns the direction of writing, and not too long."""
+    """The text without characters that are invisible or turn the direction of writing, cut where it is too long."""
     plain = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in text).strip() or "?"
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
 

@@ -185,7 +185,7 @@ def environment(
 
 
 def undated_warning(tool: str) -> ResultWarning:
-    """For a format that does not say when something was measured."""
+    """The warning for a format that does not say when something was measured."""
     return ResultWarning(
         code="import-undated",
         seen=f"{tool} does not say when it measured; the time is that of the file",
@@ -194,7 +194,7 @@ def undated_warning(tool: str) -> ResultWarning:
 
 
 def unplaced_warning(tool: str) -> ResultWarning:
-    """For a format that does not say where something was measured."""
+    """The warning for a format that does not say where something was measured."""
     return ResultWarning(
         code="import-unplaced",
         seen=f"{tool} does not say on which machine it measured",
@@ -241,7 +241,7 @@ def scalar(text: str) -> str | int | float:
 
 
 def _dependence_warnings(metrics: Iterable[Metric]) -> Iterator[ResultWarning]:
-    """That many values are worth too few independent ones for an interval of their median."""
+    """Warnings of metrics whose many values are worth too few independent ones for an interval of the median."""
     needed = ranks.samples_for_quantile(0.5)
     for metric in metrics:
         count = len(metric.values)
@@ -261,7 +261,7 @@ def _check_metric(metric: Metric) -> Metric:
 
 
 def _unique(metrics: Iterable[Metric]) -> Iterator[Metric]:
-    """Each under a name of its own: what a file tells twice is numbered."""
+    """The metrics, each under a name of its own: a name that a file uses twice gets a number."""
     taken: set[str] = set()
     for metric in metrics:
         name = next(n for n in _numbered_names(metric.name) if n not in taken)

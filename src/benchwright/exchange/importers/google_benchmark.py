@@ -32,7 +32,7 @@ class GoogleBenchmark:
     name = "google-benchmark"
 
     def fits(self, what: Given) -> bool:
-        """Whether it has the context and the benchmarks that such a file has."""
+        """Whether the file has the keys `context` and `benchmarks` of Google Benchmark."""
         data = what.data
         return (
             isinstance(data, dict)
@@ -41,7 +41,7 @@ class GoogleBenchmark:
         )
 
     def runs(self, what: Given) -> list[Run]:
-        """One run."""
+        """The one run that the file holds."""
         whole = document(what)
         told = _provenance(whole["context"], what)
         named: dict[str, list[DocumentPlace]] = {}

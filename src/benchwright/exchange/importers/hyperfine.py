@@ -19,12 +19,12 @@ class Hyperfine:
     name = "hyperfine"
 
     def fits(self, what: Given) -> bool:
-        """Whether it has results of commands."""
+        """Whether the file has hyperfine's results of commands."""
         rows = what.data.get("results") if isinstance(what.data, dict) else None
         return isinstance(rows, list) and bool(rows) and all(isinstance(r, dict) and "command" in r for r in rows)
 
     def runs(self, what: Given) -> list[Run]:
-        """One run. hyperfine tells neither when nor where it measured."""
+        """The one run that the file holds. hyperfine tells neither when nor where it measured."""
         whole = document(what)
         told = Provenance(
             tool=self.name,

@@ -24,7 +24,7 @@ class Pyperf:
     name = "pyperf"
 
     def fits(self, what: Given) -> bool:
-        """Whether it holds benchmarks with runs."""
+        """Whether the file holds pyperf's benchmarks with runs."""
         rows = what.data.get("benchmarks") if isinstance(what.data, dict) else None
         return isinstance(rows, list) and bool(rows) and all(isinstance(r, dict) and "runs" in r for r in rows)
 

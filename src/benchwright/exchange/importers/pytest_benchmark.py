@@ -21,12 +21,12 @@ class PytestBenchmark:
     name = "pytest-benchmark"
 
     def fits(self, what: Given) -> bool:
-        """Whether it tells of a machine and of benchmarks in this tool's words."""
+        """Whether the file names a machine and benchmarks by pytest-benchmark's keys."""
         data = what.data
         return isinstance(data, dict) and "machine_info" in data and isinstance(data.get("benchmarks"), list)
 
     def runs(self, what: Given) -> list[Run]:
-        """One run."""
+        """The one run that the file holds."""
         whole = document(what)
         told = _provenance(whole, what)
         return [construction.run(told, what.data, [_result(told, row) for row in whole["benchmarks"]])]

@@ -27,7 +27,7 @@ class ServerAddress:
 
     @property
     def is_near(self) -> bool:
-        """Whether it is on this machine, where no proxy leads."""
+        """Whether the server is on this machine, where no proxy leads."""
         host = urlsplit(self.url).hostname or ""
         try:
             return ipaddress.ip_address(host).is_loopback

@@ -65,7 +65,7 @@ class ServerAnswer:
 
     @property
     def ok(self) -> bool:
-        """Whether it did what it was asked."""
+        """Whether the server did what the request asked."""
         return 200 <= self.status < 300
 
     @property

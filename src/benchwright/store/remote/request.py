@@ -31,7 +31,7 @@ class ServerRequest:
     repeatable: bool = True  # sent twice, it does no harm
 
     def small(self) -> ServerRequest:
-        """The same with its body compressed, where that is worth it: a document, unless it is tiny."""
+        """The same request with its body compressed, where that is worth it: a document, unless it is tiny."""
         if self.packed or self.kind != JSON or len(self.body) < PACKED_FROM:
             return self
         return replace(self, body=gzip.compress(self.body, 1, mtime=0), packed=True)

@@ -112,7 +112,7 @@ class Outbox:
             return Sent(server=self.spool.server, sent=self._sent, refused=self._refused, waiting=waiting, why=why)
 
     def _say_when_over(self) -> None:
-        """Whoever was told that something waits is told when nothing does."""
+        """Tells a user who heard that requests wait on the disk when none of them waits any more."""
         if self._told and self.spool.is_empty:
             self._told, self._trouble = False, None
             tell(f"{self.spool.server} has everything that waited for it")

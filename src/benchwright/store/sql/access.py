@@ -65,7 +65,7 @@ def find_token(connection: Connection, token: str) -> Token | None:
 
 
 def is_use_recorded(token: Token) -> bool:
-    """Whether its last use is on record to the minute."""
+    """Whether the token's last use is on record to the minute."""
     return token.used_at == _minute()
 
 

@@ -38,17 +38,17 @@ class RecentValue(Generic[V]):
         self._kept: tuple[int, float, V] | None = None
 
     def get(self, last: int) -> V | None:
-        """The same again, while `last` is still the newest."""
+        """The value that was kept, while `last` is still the newest result; else None."""
         kept = self._kept
         return kept[2] if kept and kept[0] == last and time.monotonic() - kept[1] < _LATELY else None
 
     def keep(self, last: int, found: V) -> V:
-        """Remembers it."""
+        """Remembers a value for as long as `last` is the newest result, and returns it."""
         self._kept = (last, time.monotonic(), found)
         return found
 
     def forget(self) -> None:
-        """Rows were taken away, or changed."""
+        """Drops the value, after rows were deleted or changed."""
         self._kept = None
 
 
@@ -80,7 +80,7 @@ class Tally(Generic[K, V]):
         return self._lately.keep(last, self._add_up(known, self._count(connection, upto, EVERYTHING)))
 
     def forget(self) -> None:
-        """Counts everything the next time."""
+        """Drops what was counted: the next call counts everything again."""
         with self._lock:
             self._restart()
 

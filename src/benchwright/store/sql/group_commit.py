@@ -13,7 +13,9 @@ MOST = 32  # at once, so that nobody waits for long
 
 @dataclass(slots=True, kw_only=True)
 class CommitJob(Generic[T]):
-    """One thread's part. Whoever does it sets `done` or `error`. Two of the same `name` are never done at once."""
+    """One thread's part of a group commit. The thread that commits sets `done` or `error`. Two jobs of the same `name`
+    are never done at once.
+    """
 
     name: Hashable
     work: T
@@ -24,7 +26,7 @@ class CommitJob(Generic[T]):
 
     @property
     def is_over(self) -> bool:
-        """Whether something has come of it."""
+        """Whether the job is done or has failed."""
         return self.done is not None or self.error is not None
 
 
@@ -41,7 +43,7 @@ class GroupCommit(Generic[T]):
         self._is_busy = False
 
     def __call__(self, name: Hashable, work: T) -> bool:
-        """What came of it, or its error."""
+        """Has a job done, alone or with others; returns what came of it, or raises its error."""
         job = CommitJob(name=name, work=work)
         with self._lock:
             self._waiting.append(job)

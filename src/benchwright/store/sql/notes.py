@@ -33,7 +33,7 @@ def list_annotations(connection: Connection, series: str | None) -> list[Annotat
 
 
 def annotate(connection: Connection, annotation: Annotation) -> Annotation:
-    """Keeps it under a number of its own, with the moment it was made unless it says one."""
+    """Keeps an annotation under a number of its own, with the moment it was made unless it says one."""
     if not annotation.text.strip() or len(annotation.text) > _LONGEST:
         raise OptionError(f"an annotation has 1 to {_LONGEST:,} characters", remedy="write a few words")
     made_at = annotation.made_at or datetime.now(UTC).isoformat(timespec="seconds")
@@ -49,7 +49,7 @@ def annotate(connection: Connection, annotation: Annotation) -> Annotation:
 
 
 def drop_annotation(connection: Connection, number: int) -> bool:
-    """Takes it away; False when there was none."""
+    """Deletes an annotation; False when there was none of that number."""
     return connection.execute(delete(tables.series_notes).where(tables.series_notes.c.id == number)).rowcount > 0
 
 

@@ -128,7 +128,7 @@ class PageDatabase(Database):
     progress = reads(notes.progress)
 
     def _forget(self) -> None:
-        """Rows were taken away."""
+        """Drops what is remembered of old rows, after some were deleted."""
         self._points.forget()
         self._machines.results.forget()
         self._histories.forget()

@@ -95,7 +95,7 @@ def heads(samples: Sequence[Samples]) -> list[Head]:
 
 
 def kept_heads(connection: Connection, number: int) -> list[Head]:
-    """The same of the result in row `number`, without its raw samples being read."""
+    """The heads of the samples of the result in row `number`; its raw samples are not read."""
     table = tables.samples
     query = select(table.c.document).where(table.c.result_id == number).order_by(table.c.position)
     rows = [SamplesRow(document=document, columns={}) for document in connection.scalars(query)]

@@ -109,7 +109,10 @@ def plan(connection: Connection, rules: RetentionRules) -> RetentionPlan:
 
 
 def carry_out(writing: Connect, planned: RetentionPlan) -> None:
-    """Lets it go in many small transactions, so that others who write wait little. Cut off, it can be begun again."""
+    """Deletes what was planned in many small transactions, so that other writers wait little.
+
+    An interrupted one can be begun again.
+    """
     for number, _ in planned.runs:
         with writing() as connection:
             write.remove_results(SqlRows(connection), _results(connection, [number]))

@@ -172,7 +172,7 @@ def _parts(values: Sequence[T]) -> Iterator[Sequence[T]]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """One that writes: it waits for the lock at its start, where one that reads first would fail later."""
+    """Begins a transaction that writes: it waits for the lock at once, where one that reads first would fail later."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

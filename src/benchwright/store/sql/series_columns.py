@@ -44,7 +44,7 @@ class _Points:
         return len(self.arrays["at"])
 
     def at(self, places: Array | slice) -> _Points:
-        """Those at some places; the names stay."""
+        """The points at some places of the arrays; the names stay."""
         return replace(self, arrays={name: values[places] for name, values in self.arrays.items()})
 
 
