@@ -234,7 +234,7 @@ def test_options_reach_the_worker(inside: Benchwright) -> None:
         (("fake:constant", "--arrivals", "constant"), "--arrivals applies to an open loop only", "--rate 200"),
         (("fake:constant", "--trace", "t", "--arrivals", "constant"), "a trace sets the arrivals itself", "not both"),
         (("fake:constant", "--objective", "p99<-1ms"), "is never below zero", "p99<20ms"),
-        (("fake:constant", "--store", ""), "--store names no place", "leave it out"),
+        (("fake:constant", "--store", ""), "--store is empty", "leave it out"),
         (("fake:constant", "--tag", ""), "a tag is empty", "--tag nightly"),
         (("fake:constant", "--tag", "last"), "tag 'last'", "take a word"),
         (("fake:constant", "--input", "absent.npz"), "inputs absent.npz: No such file", "--input"),
