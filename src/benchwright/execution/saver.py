@@ -32,8 +32,8 @@ class ResultSink(Protocol):
 class Saver:
     """Opens the store when it must: before anything is measured, unless a glance shows that it will do.
 
-    Opening costs a third of a second, which the first measurement need not wait for when the store looks ready. A run
-    that is `resumed` is in the store already. A store that has lost what it held costs nothing either: all that was
+    Opening one may cost a third of a second (SQLAlchemy, a server), which the first measurement need not wait for when
+    the store looks ready. A run that is `resumed` is in the store already. A store that has lost what it held costs nothing either: all that was
     measured in this run is still here, and goes into the rescue file.
     """
 
