@@ -33,8 +33,8 @@ class Saver:
     """Opens the store when it must: before anything is measured, unless a glance shows that it will do.
 
     Opening one may cost a third of a second (SQLAlchemy, a server), which the first measurement need not wait for when
-    the store looks ready. A run that is `resumed` is in the store already. A store that has lost what it held costs nothing either: all that was
-    measured in this run is still here, and goes into the rescue file.
+    the store looks ready. A run that is `resumed` is in the store already. A store that has lost what it held costs
+    nothing either: all that was measured in this run is still here, and goes into the rescue file.
     """
 
     def __init__(
