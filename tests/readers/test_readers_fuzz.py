@@ -14,7 +14,7 @@ from benchwright import plugins
 from benchwright.errors import BenchwrightError, DecodeError, StoreError
 from readers import table
 
-QUICK, LONG = 300, 5000
+QUICK, LONG = 100, 5200
 
 
 @pytest.fixture(autouse=True)
@@ -129,7 +129,7 @@ EXEMPT = {
             "report.history_text",
             "cli.verbs.history",
             "store.lookup",
-            "pages.lines",
+            *(f"pages.{name}" for name in ("compare", "lines", "matrix", "results", "sides")),
         ),
         "a text inside of a record",
     ),
@@ -161,6 +161,7 @@ EXEMPT = {
     **dict.fromkeys(
         ("store.sql.engine", "store.sql.presence", "store.sqlite_file"), "a connection, from which no value comes"
     ),
+    "store.sql.run_writer": "writes, and looks for rows by their keys",
     **dict.fromkeys(("worker.engine.generator", "workflows.ab.run"), "a child of our own, and random bytes"),
     "targets.signatures.tflite": "tests of signatures",
     **dict.fromkeys(("execution.hosts.engines", "compat.perfzero.drives"), "a program of the system"),

@@ -204,9 +204,12 @@ def test_a_cell_that_holds_something_else_is_shown_or_said(
         key = store.history("*")[0].key
     for column, value in itertools.product(table.columns, (b"\xff", "x", -1.5)):
         shutil.copyfile(file, wrong)
+        changed = 0
         with closing(sqlite3.connect(wrong)) as database, suppress(sqlite3.IntegrityError):  # rows' numbers are whole
-            database.execute(f"UPDATE OR IGNORE {table.name} SET {column.name} = ?", (value,))
+            changed = database.execute(f"UPDATE OR IGNORE {table.name} SET {column.name} = ?", (value,)).rowcount
             database.commit()
+        if not changed:  # no row, or none that takes it: the store is as it was
+            continue
         with closing(SqlStore(f"sqlite:///{wrong}")) as store:
             _look_everywhere(store, key)
 

@@ -87,7 +87,6 @@ def test_a_change_for_the_worse_and_one_for_the_better_are_found_and_no_other() 
     assert (worse.state, better.state) == (State.RESOLVED, State.OPEN)  # what came after is faster than before it
     assert _watch(_watched(repositories.BUILD, since=commits[0])) == []  # nothing is measured twice
     _bisect(worse, commits[10])
-    _bisect(better, commits[20])
 
 
 def test_a_suspected_change_is_measured_in_pairs_before_anybody_is_told() -> None:
@@ -105,7 +104,13 @@ def test_a_suspected_change_is_measured_in_pairs_before_anybody_is_told() -> Non
         assert len([*store.run_ids()]) == len(commits) - 1  # what was measured again is no part of the history
 
 
-@pytest.mark.timeout(600)  # fifteen builds and a bisection, and every call of hg starts a Python
+def test_commits_of_a_mercurial_repository_are_measured() -> None:
+    _, found = _find("hg", [[1.0] * 3], broken=2)
+    assert found == []
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)  # fifteen builds and two bisections, and every call of hg starts a Python
 def test_the_same_in_a_mercurial_repository() -> None:
     commits, found = _find("hg", [[1.0] * 8 + [1.1] * 7, [1.0] * 9 + [0.9] * 6], broken=3)
     worse, better = sorted(found, key=lambda finding: finding.verdict, reverse=True)
@@ -113,6 +118,7 @@ def test_the_same_in_a_mercurial_repository() -> None:
     assert (better.metric, better.verdict) == ("decode_time", Verdict.BETTER)
     assert worse.suspects[0].revision == commits[8] and better.suspects[0].revision == commits[9]
     _bisect(worse, commits[8])
+    _bisect(better, commits[9])
 
 
 def test_a_gap_in_which_a_change_was_found_is_measured_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
