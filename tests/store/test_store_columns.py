@@ -19,13 +19,23 @@ NAMES = ("latency", "end", "scheduled", "lateness", "service", "other")
 @st.composite
 def _columns(draw: st.DrawFn) -> dict[str, array[int]]:
     names = draw(st.sets(st.sampled_from(NAMES)))
-    length = draw(st.integers(0, 30))
+    length = draw(st.integers(0, 30) | st.just(60))
     return {name: array("q", draw(st.lists(INT64, min_size=length, max_size=length))) for name in names}
 
 
 @given(_columns())
 def test_every_int64_comes_back(columns: dict[str, array[int]]) -> None:
     assert unpack(pack(columns)) == columns
+
+
+@given(_columns())
+def test_a_few_values_are_packed_like_many(columns: dict[str, array[int]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchwright.store.sql.columns._FEW", -1)
+        many = pack(columns)
+    assert unpack(many) == columns
+    assert {name: blob for name, (_, blob) in pack(columns).items()}.keys() == many.keys()
+    assert sum(len(blob) for _, blob in pack(columns).values()) <= sum(len(blob) for _, blob in many.values()) + 32
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.lists(INT64, max_size=5).map(lambda v: array("q", v))))

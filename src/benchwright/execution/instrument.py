@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-
-import numpy as np
 
 from benchwright import schema
 from benchwright.errors import did_you_mean
@@ -13,6 +12,7 @@ from benchwright.execution.metrics import delivered_rate, intended_rate, loop_co
 from benchwright.machine.monitors import Observation
 from benchwright.records import Case, Metric, Mode, ResultWarning, Value
 from benchwright.stats import histogram, steady, summary, validity
+from benchwright.stats.moments import as_list
 from benchwright.units import format_value, objectives
 from benchwright.worker.engine.warmup import blocks
 
@@ -91,7 +91,7 @@ def _is_steady(answers: Sequence[CopyAnswer]) -> bool | None:
     """Whether the measured calls themselves show no drift or step; None when they are too few to tell."""
     column = "service" if "service" in answers[0].samples.columns else "latency"  # queues drift by nature
     latencies = pool_columns(answers, column)
-    return steady.detect(blocks(latencies.tolist())).steady if len(latencies) >= steady.FEWEST else None
+    return steady.detect(blocks(as_list(latencies))).steady if len(latencies) >= steady.FEWEST else None
 
 
 def _verdict(case: Case, metrics: Sequence[Metric], told: Mapping[str, Value]) -> str:
@@ -230,6 +230,8 @@ def _no_rate(case: Case, answers: Sequence[CopyAnswer], told: Mapping[str, Value
     rates = sorted((_number(probe["rate"]) for probe in probes if isinstance(probe, dict)), reverse=True)
     tried, latencies = ", ".join(format_value(rate, "/s") for rate in rates), pool_columns(answers, "latency")
     missed = []
+    import numpy as np
+
     for objective in case.load.objectives:
         found = float(np.percentile(latencies, float(objective.metric.removeprefix("latency_p"))))
         holds = "not surely" if objectives.holds(objective, found) else "not"
@@ -259,7 +261,7 @@ def _off_rate(told: Mapping[str, Value]) -> float:
 
 
 def _number(value: Value) -> float:
-    return float(value) if isinstance(value, int | float) and np.isfinite(value) else 0.0
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
 
 def _warning(code: str, seen: str, remedy: str) -> ResultWarning:

@@ -1,13 +1,11 @@
-"""From what the copies of a case answered to metrics with intervals."""
+"""From what the copies of a case answered to metrics with intervals; those of a few calls without numpy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from benchwright.execution.attempt import CopyAnswer
 from benchwright.records import (
@@ -22,10 +20,16 @@ from benchwright.records import (
     Samples,
     Value,
 )
-from benchwright.stats import correlation, histogram, summary
+from benchwright.stats import correlation, histogram, ranks, summary
+from benchwright.stats.moments import FEW
 
 BINS = 20  # equal stretches of time over which throughput is counted
-Seconds = NDArray[np.float64]
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Seconds = list[float] | NDArray[np.float64]  # a list where they are few
 
 
 def derive(case: Case, answers: Sequence[CopyAnswer]) -> list[Metric]:
@@ -67,6 +71,12 @@ def value_of(metrics: Sequence[Metric], name: str) -> float | None:
 def pool_columns(answers: Sequence[CopyAnswer], column: str) -> Seconds:
     """One column of all copies in seconds per call, in order of completion, the loop's own cost taken off."""
     parts = [_correct_for_loop(answer, column) for answer in answers]
+    if sum(map(len, parts)) < FEW:
+        done = sorted((end, i) for i, end in enumerate(end for a in answers for end in a.samples.columns["end"]))
+        values = [float(value) for part in parts for value in part]
+        return [values[i] for _, i in done]
+    import numpy as np
+
     ends = [np.frombuffer(a.samples.columns["end"], dtype=np.int64) for a in answers]
     order = np.argsort(np.concatenate(ends), kind="stable")
     return np.asarray(np.concatenate(parts)[order], dtype=np.float64)
@@ -78,8 +88,12 @@ def loop_cost(answer: CopyAnswer) -> int:
 
 
 def _correct_for_loop(answer: CopyAnswer, column: str) -> Seconds:
-    raw = np.frombuffer(answer.samples.columns[column], dtype=np.int64)
-    per_call = np.maximum(raw - loop_cost(answer), 0) / (answer.samples.loops * 1e9)
+    kept, cost, unit = answer.samples.columns[column], loop_cost(answer), answer.samples.loops * 1e9
+    if len(kept) < FEW:
+        return [max(value - cost, 0) / unit for value in kept]
+    import numpy as np
+
+    per_call = np.maximum(np.frombuffer(kept, dtype=np.int64) - cost, 0) / unit
     return np.asarray(per_call, dtype=np.float64)
 
 
@@ -94,7 +108,8 @@ def _latency_metrics(answers: Sequence[CopyAnswer], percentiles: Sequence[float]
     if folded is not None:
         return _from_histogram("latency", folded, answers, percentiles)
     values = pool_columns(answers, "latency")
-    extremes = [("min", float(values.min())), ("max", float(values.max()))]
+    ends = (min(values), max(values)) if isinstance(values, list) else (float(values.min()), float(values.max()))
+    extremes = zip(("min", "max"), ends, strict=True)
     return [
         _time("latency", summary.mean_interval(values), len(values)),
         *(_time(f"latency_p{q:g}", summary.quantile_interval(values, q / 100), len(values)) for q in percentiles),
@@ -148,9 +163,11 @@ def _from_histogram(
     ]
 
 
-def _inflation(raw: NDArray[Any]) -> float:
+def _inflation(raw: Seconds) -> float:
     """What autocorrelation costs, from the calls that were kept one by one: a histogram has forgotten their order."""
-    values = raw.astype(np.float64)
+    import numpy as np
+
+    values = np.asarray(raw, dtype=np.float64)
     length = correlation.batch_length(values.size)
     batches = values[: values.size - values.size % length].reshape(-1, length).mean(axis=1)
     return correlation.inflation(batches.tolist(), length, float(values.var()))
@@ -164,7 +181,7 @@ def _throughput(case: Case, answers: Sequence[CopyAnswer]) -> list[Metric]:
     if any(spread is None for spread in spreads):
         estimate = Estimate(point=point, low=None, high=None, method="one stretch of time")
     else:
-        half = float(np.sqrt(sum((p * (s or 0.0)) ** 2 for p, s in zip(points, spreads, strict=True))))
+        half = math.sqrt(sum((p * (s or 0.0)) ** 2 for p, s in zip(points, spreads, strict=True)))
         method = f"counts in {BINS} stretches of time"
         estimate = Estimate(point=point, low=max(0.0, point - half), high=point + half, method=method)
     return [Metric(name="throughput", unit="/s", better=Better.HIGHER, estimate=estimate, count=len(points))]
@@ -180,7 +197,12 @@ def _median(answer: CopyAnswer) -> float:
     """One copy's median latency in seconds."""
     folded = _merge_histograms([answer], "latency")
     if folded is None:
-        return float(np.quantile(_correct_for_loop(answer, "latency"), 0.5, method="inverted_cdf"))
+        values = _correct_for_loop(answer, "latency")
+        if isinstance(values, list):
+            return sorted(values)[ranks.rank(len(values), 0.5) - 1]
+        import numpy as np
+
+        return float(np.quantile(values, 0.5, method="inverted_cdf"))
     point = summary.from_histogram(folded, 0.5).point
     return max(0.0, point - loop_cost(answer)) / (answer.samples.loops * 1e9)
 
@@ -197,9 +219,11 @@ def _imbalance(case: Case, answers: Sequence[CopyAnswer]) -> list[Metric]:
 
 def _relative_spread(samples: Samples) -> float | None:
     """Half-width of a 95 % interval of the completion rate, relative to it, from its spread over time."""
-    ends = np.frombuffer(samples.columns["end"], dtype=np.int64)
-    if len(ends) < 3 * BINS:
+    if len(samples.columns["end"]) < 3 * BINS:
         return None
+    import numpy as np
+
+    ends = np.frombuffer(samples.columns["end"], dtype=np.int64)
     counts, _ = np.histogram(ends, bins=BINS)
     mean = float(counts.mean())
     return float(2.093 * counts.std(ddof=1) / np.sqrt(BINS) / mean)  # Student's t, 19 degrees of freedom
@@ -264,10 +288,15 @@ def delivered_rate(samples: Samples, load: Load) -> float:
     A worker that waits for its own arrivals lets go what it begins.
     """
     arrivals, seconds = _schedule(samples, load)
-    column = {name: np.frombuffer(values, dtype=np.int64) for name, values in samples.columns.items()}
+    first, last = (_lateness(samples, load, i) for i in (0, -1))
+    return arrivals / (seconds + max(0.0, last - first)) if seconds > 0 else 0.0
+
+
+def _lateness(samples: Samples, load: Load, i: int) -> float:
+    """Seconds from when an arrival was due until it was let go."""
+    column = {name: values[i] for name, values in samples.columns.items()}
     let_go = column["end"] - column["service"] if load.workers == 1 else column["scheduled"] + column["lateness"]
-    late = (let_go - column["scheduled"]) / 1e9
-    return arrivals / (seconds + max(0.0, float(late[-1] - late[0]))) if seconds > 0 else 0.0
+    return (let_go - column["scheduled"]) / 1e9
 
 
 def _schedule(samples: Samples, load: Load) -> tuple[int, float]:
@@ -279,8 +308,8 @@ def _schedule(samples: Samples, load: Load) -> tuple[int, float]:
     is_timed = load.arrivals is not Arrivals.TRACE and load.samples is None and not load.find_rate
     if is_timed and load.duration and not samples.histograms:
         return samples.calls, load.duration
-    instants = np.frombuffer(samples.columns["scheduled"], dtype=np.int64)
-    return len(instants) - 1, int(instants.max() - instants.min()) / 1e9
+    instants = samples.columns["scheduled"]
+    return len(instants) - 1, (max(instants) - min(instants)) / 1e9
 
 
 def _time(name: str, estimate: Estimate, count: int) -> Metric:

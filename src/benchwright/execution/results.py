@@ -11,7 +11,7 @@ from benchwright.execution.attempt import AttemptOutcome, CopyAnswer
 from benchwright.records import Case, Environment, Failure, Metric, Operator, Result, Status, Timeline, Value
 from benchwright.stats.summary import within_limits
 from benchwright.units import limits
-from benchwright.worker.runtimes.outputs.comparison import COMPARED
+from benchwright.worker.runtimes.outputs import COMPARED
 
 REPORTED = "reported"  # begins the method of every metric that a benchmark told of itself
 

@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from benchwright.analysis.calls import calls
 from benchwright.analysis.rows import Row, param_names, rows, show_scalar
 from benchwright.records import Run, Status
 from benchwright.report.ascii import emit_text, takes_unicode
 from benchwright.report.columns import Column, columns
-from benchwright.report.terminal import sparkline
+from benchwright.report.sparkline import sparkline_of
 from benchwright.units.numbers import cell, line_up, printable, scale_of
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ def _show_rows(console: Console, table: Sequence[Row]) -> None:
     from rich.measure import Measurement
 
     found = columns(table)
-    sparks = [sparkline(c) if (c := calls(row.ok)) else "" for row in table]
+    sparks = [sparkline_of(row.ok) for row in table]
     endless = console.options.update(max_width=UNLIMITED)
     for layout in LAYOUTS:
         drawn = _table(table, found, sparks, layout)

@@ -12,13 +12,12 @@ from benchwright.analysis.calls import Floats, WeightedLatencies, calls
 from benchwright.analysis.rows import Row
 from benchwright.analysis.scaling import Advice, pareto_front
 from benchwright.records import Run
+from benchwright.report.sparkline import LOG_FROM, bars
 from benchwright.schema.printed import envelope
 from benchwright.units import format_number
 from benchwright.units.numbers import Scale, line_up, printable, scale_of
 
-BLOCKS = " ▁▂▃▄▅▆▇█"
 BARS = " ▏▎▍▌▋▊▉█"
-LOG_FROM = 4.0  # largest over smallest, from which equal steps would put nearly all calls into one bin
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
@@ -30,9 +29,7 @@ def sparkline(found: WeightedLatencies, width: int = 12) -> str:
     low, high = found.shortest, float(found.quantiles(np.array([0.99]))[0])
     if high <= low:
         return "█".ljust(width)
-    counts = found.count_in_bins(_edges(low, high, width))
-    top = counts.max()
-    return "".join(BLOCKS[math.ceil(count / top * 8)] for count in counts)
+    return bars(found.count_in_bins(_edges(low, high, width)).tolist())
 
 
 def plots(table: Sequence[Row], width: int = 80) -> str:

@@ -83,6 +83,8 @@ def as_list(values: Values) -> list[float]:
     """The values, which must form one row."""
     if getattr(values, "ndim", 1) != 1 or not len(values):
         raise ValueError("values must form one row" if len(values) else "no values")
+    if hasattr(values, "tolist"):  # at numpy's speed
+        return [*map(float, values.tolist())]
     return [float(value) for value in values]
 
 

@@ -14,10 +14,10 @@ from benchwright.stats import errors
 from benchwright.stats.errors import Errors, ShapeError
 from benchwright.units import format_number
 from benchwright.worker.runtimes.inputs import array_files
+from benchwright.worker.runtimes.outputs import COMPARED as COMPARED
 
 Array = npt.NDArray[Any]
 
-COMPARED = "compared with what is expected"  # the method of every metric here
 MOST_LISTED = 10_000  # elements of all outputs together that are told one by one
 
 
