@@ -76,7 +76,7 @@ def warm_up(subject: Subject, clock: Clock, *, limit: float | None, first: int) 
     )
 
 
-def blocks(latencies: list[int]) -> list[float]:
+def blocks(latencies: list[int] | list[float]) -> list[float]:
     """At most about `BLOCKS` medians of neighbours, in order."""
     size = max(1, len(latencies) // BLOCKS)
     if size == 1:
@@ -84,5 +84,5 @@ def blocks(latencies: list[int]) -> list[float]:
     return [_median(latencies[i : i + size]) for i in range(0, len(latencies) - size + 1, size)]
 
 
-def _median(values: list[int]) -> float:
+def _median(values: list[int] | list[float]) -> float:
     return float(sorted(values)[len(values) // 2])
