@@ -28,7 +28,9 @@ export function Parts({ view, drift }: { view: FindingView; drift: Drift }) {
           <Line key={part.runs.join()} part={part} view={view} />
         ))}
       </ol>
-      {!drift.parts.length && <p class="soft">Because of the noise, it is not known how much each part of it carries.</p>}
+      {!drift.parts.length && (
+        <p class="soft">Because of the noise, it is not known how much each part of it carries.</p>
+      )}
     </section>
   );
 }
