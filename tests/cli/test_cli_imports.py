@@ -30,6 +30,6 @@ def test_a_run_is_measured_and_kept_without(library: str, imported: list[str]) -
     assert library not in imported
 
 
-@pytest.mark.parametrize("library", ["rich", "statistics", "benchwright.execution.frames"])
+@pytest.mark.parametrize("library", ["rich", "statistics", "importlib.metadata", "benchwright.execution.frames"])
 def test_the_worker_does_not_wait_for(library: str, imported: list[str]) -> None:
     assert library not in imported[: imported.index(LAUNCHED)]

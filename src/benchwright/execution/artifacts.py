@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from benchwright.records import Artifact
@@ -59,4 +58,6 @@ def _artifact(path: Path, folder: Path) -> Artifact:
 
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
+        import hashlib  # few runs leave files
+
         return hashlib.file_digest(file, "sha256").hexdigest()

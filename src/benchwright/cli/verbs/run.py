@@ -114,7 +114,6 @@ def command(**given: Any) -> int:
     """
     from benchwright.cli.progress import ProgressLine
     from benchwright.cli.run_request import golden_of, plan_of, request_of
-    from benchwright.cli.views import exit_code, show_outcome
     from benchwright.errors import StoreError
     from benchwright.workflows.run import command_line, measure
 
@@ -147,6 +146,8 @@ def command(**given: Any) -> int:
         if error.measured is None:
             raise
         run, failure, keep = error.measured, error, False
+    from benchwright.cli.views import exit_code, show_outcome  # here: no worker need wait for what shows a run
+
     show_outcome(run, as_json=given["as_json"], save=keep, store=given["store"], report=given["report"])
     if failure is not None:  # measured and shown, but not kept where it was meant to be
         sys.stderr.write(f"benchwright: {failure}\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -128,12 +127,18 @@ def list_cases(request: Request) -> tuple[list[tuple[Case, CaseDescription]], li
     return pairs, broken
 
 
+def _source_names() -> Iterator[str]:
+    """The built-in ones; then, where somebody still asks, the installed ones: their metadata takes 47 ms to read."""
+    built_in = plugins.BUILTIN["sources"]
+    yield from built_in
+    yield from (name for name in plugins.names("sources") if name not in built_in)
+
+
 def source_of(target: str) -> Source:
     """The first source that reads the target. What is installed is looked through only when no built-in one does."""
     if target.partition("::")[0].endswith(".py"):  # asked first: to say no, others import every runtime and more
         return plugins.load("sources", "callables")()  # type: ignore[no-any-return]
-    built_in = plugins.BUILTIN["sources"]
-    for name in itertools.chain(built_in, (name for name in plugins.names("sources") if name not in built_in)):
+    for name in _source_names():
         source: Source = plugins.load("sources", name)()
         if source.accepts(target):
             return source
