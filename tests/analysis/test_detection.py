@@ -16,7 +16,7 @@ from benchwright.records import Better, Revision, Verdict
 from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
 from benchwright.stats import confirmation
 from benchwright.stats.changepoint import Change
-from benchwright.stats.confirmation import Shift
+from benchwright.stats.confirmation import LevelShift
 from benchwright.store import Store, open_store
 from benchwright.vcs.history import Commit
 
@@ -59,8 +59,8 @@ class _AtOnce:
     def newest(self, *_: object, **__: object) -> None:
         return None
 
-    def judge(self, values: Sequence[float], index: int, **_: object) -> Shift:
-        return Shift(index=index, confirmed=True, size=0.1, error=0.01, chance=0.0)
+    def judge(self, values: Sequence[float], index: int, **_: object) -> LevelShift:
+        return LevelShift(index=index, confirmed=True, size=0.1, error=0.01, chance=0.0)
 
     def as_change(self, *_: object, **__: object) -> Change:
         raise AssertionError("there is no newest shift")

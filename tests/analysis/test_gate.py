@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import series_of_runs as made
-from benchwright.analysis.gate import Gate, Sides, check, parse_condition
+from benchwright.analysis.gate import ComparedSides, Gate, check, parse_condition
 from benchwright.errors import OptionError
 from benchwright.records import Case, Failure, Run, Status
 from benchwright.records.findings import FindingRules, Mute, Threshold
@@ -34,7 +34,7 @@ def _failing(run: Run) -> Run:
 
 
 def _gate(before: Run, after: Run, *conditions: str, rules: FindingRules | None = None) -> Gate:
-    sides = Sides(before=before, after=after, measured=after, against=before.id)
+    sides = ComparedSides(before=before, after=after, measured=after, against=before.id)
     return check(sides, [parse_condition(text) for text in conditions], smallest=0.01, rules=rules or FindingRules())
 
 

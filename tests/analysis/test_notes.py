@@ -110,7 +110,10 @@ def test_facts_as_people_write_them(name: str, value: Value, text: str) -> None:
     ],
 )
 def test_a_failure_in_one_sentence(failure: Failure, words: str) -> None:
-    assert notes.describe_failure(notes.Failed(case="c", rounds=(0,), status=Status.FAILED, failure=failure)) == words
+    assert (
+        notes.describe_failure(notes.FailureGroup(case="c", rounds=(0,), status=Status.FAILED, failure=failure))
+        == words
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,5 +157,5 @@ def test_a_run_that_was_cut_off_is_called_so_in_every_form(run: Run) -> None:
 
 def test_rounds_in_a_row_are_told_by_their_ends() -> None:
     failure = Failure(kind="interrupted", message="")
-    failed = notes.Failed(case="c", rounds=(0, 2, *range(5, 3000)), status=Status.SKIPPED, failure=failure)
+    failed = notes.FailureGroup(case="c", rounds=(0, 2, *range(5, 3000)), status=Status.SKIPPED, failure=failure)
     assert notes.describe_failure(failed).startswith("skipped in rounds 1, 3, 6 to 3000")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sample_runs as samples
 from benchwright.analysis.comparison import compare_runs
-from benchwright.analysis.trend import Judging, TrendStep, sparkline, trend_steps
+from benchwright.analysis.trend import JudgementContext, TrendStep, sparkline, trend_steps
 from benchwright.records import Better, Estimate, Run, Status, Verdict
 from benchwright.stats.summary import combine
 
@@ -37,7 +37,7 @@ def _steps(
     rounds: list[Round], better: Better | None = Better.LOWER, metric: str = "latency", runs: Sequence[Run] = ()
 ) -> list[TrendStep]:
     results = {run.id: run.results for run in runs}
-    judging = Judging(metric=metric, better=better, results=lambda run: results.get(run, ()))
+    judging = JudgementContext(metric=metric, better=better, results=lambda run: results.get(run, ()))
     return trend_steps(rounds, judging, most=20)
 
 
@@ -129,7 +129,7 @@ def test_a_change_that_noise_cannot_explain_is_judged_all_the_same() -> None:
 
 def test_the_newest_runs_are_kept_and_the_first_of_them_still_looks_back() -> None:
     rounds = _rounds(("a", 1.0), ("b", 2.0), ("c", 4.0))
-    judging = Judging(metric="latency", better=Better.LOWER, results=lambda run: ())
+    judging = JudgementContext(metric="latency", better=Better.LOWER, results=lambda run: ())
     assert [s.run for s in trend_steps(rounds, judging, most=2)] == ["b", "c"]
     assert trend_steps(rounds, judging, most=2)[0].change == pytest.approx(1.0)
     assert trend_steps(rounds, judging, most=3) == trend_steps(rounds, judging, most=9)

@@ -5,7 +5,7 @@ import pytest
 
 from benchwright import schema
 from benchwright.errors import DecodeError, OptionError
-from benchwright.exchange.named_runs import Finder, find_run, find_runs
+from benchwright.exchange.named_runs import RunFinder, find_run, find_runs
 from benchwright.records import Run
 
 
@@ -32,7 +32,7 @@ def read(path: str) -> Iterator[Run]:
         yield schema.loads(line, Run, where=path)
 
 
-def never() -> Finder:
+def never() -> RunFinder:
     raise AssertionError("the store was opened")
 
 

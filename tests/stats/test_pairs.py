@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchwright.records import Better, Verdict
-from benchwright.stats.pairs import WINDOW_LEVEL, Look, Sequential, hodges_lehmann, judge, stop
+from benchwright.stats.pairs import WINDOW_LEVEL, PairedEvidence, Sequential, hodges_lehmann, judge, stop
 
 Pairs = list[tuple[float, float]]
 
@@ -34,9 +34,9 @@ def in_turns(pairs: Pairs) -> list[bool]:
     return [number % 2 == 0 for number in range(len(pairs))]
 
 
-def run(pairs: Pairs, **asked: object) -> list[Look]:
+def run(pairs: Pairs, **asked: object) -> list[PairedEvidence]:
     test = Sequential(**asked)  # type: ignore[arg-type]
-    looks: list[Look] = []
+    looks: list[PairedEvidence] = []
     for (control, treatment), order in zip(pairs, in_turns(pairs), strict=True):
         looks.append(test.add(control, treatment, control_first=order))
         if looks[-1].verdict is not None:

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from benchwright.records import Estimate
-from benchwright.stats.replay import CHANGES, Rate, Usual, pairs_called, rounds_called, smallest_found
+from benchwright.stats.replay import CHANGES, GateDefaults, Rate, pairs_called, rounds_called, smallest_found
 
-USUAL = Usual(pairs=20)
+USUAL = GateDefaults(pairs=20)
 
 
 def _times(count: int, spread: float, seed: int = 0) -> list[float]:
@@ -44,13 +44,13 @@ def test_a_machine_that_slows_down_halfway_gives_false_alarms_between_runs_but_n
 
 
 def test_each_run_is_used_once_beside_its_neighbour_and_once_far_away() -> None:
-    assert rounds_called(_rounds(_times(50, 0.01)), 0.0, Usual(rounds=5)).of == 5 + 5
-    assert rounds_called(_rounds(_times(49, 0.01)), 0.0, Usual(rounds=5)).of == 4 + 4
+    assert rounds_called(_rounds(_times(50, 0.01)), 0.0, GateDefaults(rounds=5)).of == 5 + 5
+    assert rounds_called(_rounds(_times(49, 0.01)), 0.0, GateDefaults(rounds=5)).of == 4 + 4
 
 
 def test_more_noise_hides_larger_changes() -> None:
     quiet, restless = (
-        smallest_found(lambda change, s=s: rounds_called(_rounds(_times(200, s)), change, Usual()))  # type: ignore[misc]
+        smallest_found(lambda change, s=s: rounds_called(_rounds(_times(200, s)), change, GateDefaults()))  # type: ignore[misc]
         for s in (0.002, 0.03)
     )
     assert quiet is not None and restless is not None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
-from benchwright.analysis.gate import Sides
+from benchwright.analysis.gate import ComparedSides
 from benchwright.analysis.judged_metrics import directions_of, first_shared
 from benchwright.analysis.rows import Row, rows
 from benchwright.errors import OptionError, StoreError, TargetError
@@ -25,7 +25,9 @@ FEWEST = 3  # runs that say how much runs differ
 _LOOKED_AT = 200  # runs, or commits, before one gives up
 
 
-def find_sides(reference: str, against: str, opened: Callable[[], Store], *, repo: Path) -> tuple[Sides, FindingRules]:
+def find_sides(
+    reference: str, against: str, opened: Callable[[], Store], *, repo: Path
+) -> tuple[ComparedSides, FindingRules]:
     """The run that `reference` names with what it is `against`, and the rules of the store.
 
     Either may be a file; when both are, no store is opened and there are no rules.
@@ -33,7 +35,7 @@ def find_sides(reference: str, against: str, opened: Callable[[], Store], *, rep
     run = find_run(reference, opened, read_runs, samples=False)
     if Path(against).is_file():
         before = find_run(against, opened, read_runs, samples=False)
-        compared = Sides(before=before, after=run, measured=run, against=f"{against} ({before.id})")
+        compared = ComparedSides(before=before, after=run, measured=run, against=f"{against} ({before.id})")
         if Path(reference).is_file():
             return compared, FindingRules()
     with closing(opened()) as store:
@@ -41,7 +43,7 @@ def find_sides(reference: str, against: str, opened: Callable[[], Store], *, rep
         return compared if Path(against).is_file() else choose_sides(store, run, against, repo=repo), rules
 
 
-def choose_sides(store: Store, run: Run, against: str, *, repo: Path) -> Sides:
+def choose_sides(store: Store, run: Run, against: str, *, repo: Path) -> ComparedSides:
     """The run and what `against` names: `history`, a run, a tag, a commit; or a branch or commit of the repository.
 
     A branch means the newest run of its last commit, else of the nearest one before it that was measured. The run
@@ -52,10 +54,10 @@ def choose_sides(store: Store, run: Run, against: str, *, repo: Path) -> Sides:
     found = _find_in_store(store, run, against) or _find_in_repository(store, run, against, repo)
     before = store.run(found, samples=False)
     name = before.id if against in (before.id, "") else f"{against} ({before.id})"
-    return Sides(before=before, after=run, measured=run, against=name)
+    return ComparedSides(before=before, after=run, measured=run, against=name)
 
 
-def sides_from_history(store: Store, run: Run) -> Sides:
+def sides_from_history(store: Store, run: Run) -> ComparedSides:
     """The run against the earlier ones that measured the same: each counts as one value, so what differs from run to
     run is what a change must stand out from. Where a case changed among them, only the runs since then count.
     """
@@ -70,7 +72,7 @@ def sides_from_history(store: Store, run: Run) -> Sides:
     places = {row.key: row.case.target.uri for row in (*told[-1].values(), *rows(run))}
     before = {key: _since_last_change([t[key] for t in told if key in t], place) for key, place in places.items()}
     after = [result for row in rows(run) for result in ([_combine_rounds(row, 0)] if row.ok else row.results)]
-    return Sides(
+    return ComparedSides(
         before=replace(earlier[-1], id=HISTORY, results=tuple(chain.from_iterable(before.values()))),
         after=replace(run, results=tuple(after)),
         measured=run,

@@ -120,7 +120,7 @@ def record_remeasurement(store: Store, reference: str, run_id: str) -> Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Looked:
+class _WatchedSeries:
     """A series with what is seen in it now."""
 
     seen: step_findings.ExaminedSeries
@@ -155,7 +155,9 @@ def _detect() -> Detect:
     return detect
 
 
-def _look(store: Store, run: Run, repository: History | None, smallest: float, detect: Detect) -> Iterator[_Looked]:
+def _look(
+    store: Store, run: Run, repository: History | None, smallest: float, detect: Detect
+) -> Iterator[_WatchedSeries]:
     from benchwright.stats.drift import examine
 
     rules = FindingRules(mutes=store.mutes(), thresholds=store.thresholds())
@@ -173,7 +175,7 @@ def _look(store: Store, run: Run, repository: History | None, smallest: float, d
             usual = max(smallest, _MEMORY.get(series.metric, 0.0))
             least = max(rules.smallest(series.case, series.metric, usual), _LEAST)
             trend = examine(values, smallest=least, detect=detect)
-            yield _Looked(
+            yield _WatchedSeries(
                 seen=step_findings.ExaminedSeries(
                     series=series, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts
                 ),
@@ -182,7 +184,7 @@ def _look(store: Store, run: Run, repository: History | None, smallest: float, d
             )
 
 
-def _with_newest(one: _Looked, known: Sequence[Finding], policy: Policy) -> _Looked:
+def _with_newest(one: _WatchedSeries, known: Sequence[Finding], policy: Policy) -> _WatchedSeries:
     """The series with the change that its newest values show, which a search for lasting levels sees later."""
     places = {moment.run: i for i, moment in enumerate(one.seen.moments)}
     told = [f for f in known if f.series in one.family and f.run in places and not _is_untold(f)]
@@ -198,7 +200,7 @@ def _with_newest(one: _Looked, known: Sequence[Finding], policy: Policy) -> _Loo
     return replace(one, seen=replace(one.seen, changes=tuple(changes)))
 
 
-def _is_confirmed(one: _Looked, change: Change, policy: Policy) -> bool:
+def _is_confirmed(one: _WatchedSeries, change: Change, policy: Policy) -> bool:
     """Whether the series, up to the next change, says enough for people to be told."""
     until = min((other.index for other in one.changes if other.index > change.index), default=None)
     since = one.since if one.since < change.index else 0
@@ -217,12 +219,12 @@ def _is_confirmed(one: _Looked, change: Change, policy: Policy) -> bool:
 # ---- what is known already ----
 
 
-def _unknown_changes(one: _Looked, known: Sequence[Finding]) -> list[Change]:
+def _unknown_changes(one: _WatchedSeries, known: Sequence[Finding]) -> list[Change]:
     """The changes that no known finding tells of."""
     return [change for change in one.changes if not any(_is_same(one, change, finding) for finding in known)]
 
 
-def _is_same(one: _Looked, change: Change, finding: Finding) -> bool:
+def _is_same(one: _WatchedSeries, change: Change, finding: Finding) -> bool:
     """Whether a known finding tells of the change."""
     if finding.series not in one.family or finding.verdict is not _verdict(one, change):
         return False
@@ -231,12 +233,12 @@ def _is_same(one: _Looked, change: Change, finding: Finding) -> bool:
     return not {*finding.runs}.isdisjoint(one.seen.runs_around(change))
 
 
-def _verdict(one: _Looked, change: Change) -> Verdict:
+def _verdict(one: _WatchedSeries, change: Change) -> Verdict:
     return verdict_of(change.effect, Better(one.series.better))
 
 
 def _bring_up_to_date(
-    store: Store, one: _Looked, known: Sequence[Finding], repository: History | None, run_id: str, policy: Policy
+    store: Store, one: _WatchedSeries, known: Sequence[Finding], repository: History | None, run_id: str, policy: Policy
 ) -> list[Finding]:
     """Those of the known findings that are confirmed now."""
     there = {moment.run for moment in one.seen.moments}
@@ -259,7 +261,9 @@ def _bring_up_to_date(
     return confirmed
 
 
-def _refresh_finding(store: Store, one: _Looked, finding: Finding, change: Change, repository: History | None) -> None:
+def _refresh_finding(
+    store: Store, one: _WatchedSeries, finding: Finding, change: Change, repository: History | None
+) -> None:
     if finding.last_event == VANISHED:
         state = State.SUSPECTED if finding.state is State.RESOLVED else finding.state
         _add_remark(store, finding, RETURNED, "the change is seen again", state)
@@ -271,7 +275,7 @@ def _refresh_finding(store: Store, one: _Looked, finding: Finding, change: Chang
         store.update_finding(finding.id, None, **news)
 
 
-def _resolve_if_over(store: Store, one: _Looked, finding: Finding, policy: Policy) -> None:
+def _resolve_if_over(store: Store, one: _WatchedSeries, finding: Finding, policy: Policy) -> None:
     """Resolves what was told when the newest runs are as before it; whoever opens it again has the last word."""
     after = [moment.run for moment in one.seen.moments].index(finding.run)
     before, level = (side.point / one.seen.drift_factor(after) for side in (finding.before, finding.after))
@@ -318,19 +322,19 @@ def _add_remark(store: Store, finding: Finding, what: str, text: str, state: Sta
 class _Candidate:
     """A change as the first of its metrics shows it, with the least doubt that any of them leaves."""
 
-    one: _Looked
+    one: _WatchedSeries
     change: Change
     doubt: float
     also: Mapping[str, Value]  # the effect in other metrics
 
-    def is_(self, one: _Looked, change: Change) -> bool:
+    def is_(self, one: _WatchedSeries, change: Change) -> bool:
         """Whether the change in another metric is this one."""
         if one.family != self.one.family or _verdict(one, change) is not _verdict(self.one, self.change):
             return False
         return bool({*one.seen.runs_around(change)} & {*self.one.seen.runs_around(self.change)})
 
 
-def _candidates(fresh: Sequence[tuple[_Looked, Sequence[Change]]]) -> list[_Candidate]:
+def _candidates(fresh: Sequence[tuple[_WatchedSeries, Sequence[Change]]]) -> list[_Candidate]:
     found: list[_Candidate] = []
     for one, changes in fresh:
         for change in changes:
@@ -345,7 +349,7 @@ def _candidates(fresh: Sequence[tuple[_Looked, Sequence[Change]]]) -> list[_Cand
     return found
 
 
-def _drop_chance_candidates(candidates: Sequence[_Candidate], looked: Sequence[_Looked]) -> list[_Candidate]:
+def _drop_chance_candidates(candidates: Sequence[_Candidate], looked: Sequence[_WatchedSeries]) -> list[_Candidate]:
     """Those that so many looks would not show by chance; a family without one counts as a look in vain."""
     metrics = Counter(one.family for one in looked)
     doubts = [min(1.0, candidate.doubt * metrics[candidate.one.family]) for candidate in candidates]

@@ -18,7 +18,7 @@ from benchwright.store import Series, Store
 from benchwright.vcs.history import History
 
 if TYPE_CHECKING:
-    from benchwright.analysis.detection import _Looked as Looked
+    from benchwright.analysis.detection import _WatchedSeries as Looked
     from benchwright.stats.drift_sizes import SlopeSize
 
 

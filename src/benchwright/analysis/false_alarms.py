@@ -25,21 +25,21 @@ _BUSIER = 2.0  # times the load
 class ResultReader(Protocol):
     """The two methods of a store by which calibrations are read."""
 
-    def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False) -> Sequence[_Named]:
+    def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False) -> Sequence[_RunReference]:
         """The newest runs first."""
 
     def run(self, run_id: str, *, samples: bool = True) -> Run:
         """A whole run."""
 
 
-class Closing(ResultReader, Protocol):
+class ClosableStore(ResultReader, Protocol):
     """A store that must be closed."""
 
     def close(self) -> None:
         """Closes the store."""
 
 
-class _Named(Protocol):
+class _RunReference(Protocol):
     @property
     def id(self) -> str: ...
 
@@ -62,7 +62,7 @@ def calibration_of(store: ResultReader, environment: Environment | None) -> Cali
     return calibrations_by_machine(store).get(schema.environment_key(environment)) if environment is not None else None
 
 
-def read_calibration(opened: Callable[[], Closing], environment: Environment | None) -> Calibration | None:
+def read_calibration(opened: Callable[[], ClosableStore], environment: Environment | None) -> Calibration | None:
     """The newest calibration of this machine, from a store that is opened for it; None where there is no such store."""
     if environment is None:
         return None

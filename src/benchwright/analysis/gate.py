@@ -42,7 +42,7 @@ class Breach:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedCase:
     """One case: both sides compared, and what is wrong with it."""
 
     name: str
@@ -60,7 +60,7 @@ class Gate:
     against: str
     smallest: float
     conditions: tuple[str, ...]
-    cases: tuple[Checked, ...]
+    cases: tuple[CheckedCase, ...]
 
     @property
     def breaches(self) -> tuple[Breach, ...]:
@@ -74,7 +74,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class ComparedSides:
     """What is compared, and `measured`: the run in full, whose failures count, where `after` is a digest of it."""
 
     before: Run
@@ -83,7 +83,7 @@ class Sides:
     against: str  # what the first side is, in words
 
 
-def check(sides: Sides, conditions: Sequence[Condition], *, smallest: float, rules: FindingRules) -> Gate:
+def check(sides: ComparedSides, conditions: Sequence[Condition], *, smallest: float, rules: FindingRules) -> Gate:
     """Compares the sides as `benchwright compare` does, and tells which conditions are met.
 
     Muted cases pass. Where there is a threshold for a case, a change must be larger than that too.
@@ -137,7 +137,7 @@ def _check_case(
     failures: dict[str, str],
     conditions: Sequence[Condition],
     rules: FindingRules,
-) -> Checked:
+) -> CheckedCase:
     before, after = pair
     row = after or before
     assert row is not None
@@ -146,7 +146,9 @@ def _check_case(
     if not (muted := rules.is_muted(row.name)):
         for one in conditions:
             found += _breaches(one, pair, compared, failure, rules)
-    return Checked(name=row.label, compared=compared, breaches=_without_repeats(found), failure=failure, muted=muted)
+    return CheckedCase(
+        name=row.label, compared=compared, breaches=_without_repeats(found), failure=failure, muted=muted
+    )
 
 
 def _breaches(

@@ -43,7 +43,7 @@ class WarningKind:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class FailureGroup:
     """One reason for missing numbers, and the rounds of a case that it made fail."""
 
     case: str
@@ -87,9 +87,9 @@ def warnings(table: Iterable[Row]) -> list[WarningKind]:
     ]
 
 
-def failures(table: Iterable[Row]) -> list[Failed]:
+def failures(table: Iterable[Row]) -> list[FailureGroup]:
     """Every failure once for each case and reason."""
-    found: list[Failed] = []
+    found: list[FailureGroup] = []
     for row in table:
         groups: dict[tuple[str, str, str], list[tuple[Result, Failure]]] = {}
         for result, failure in row.failures:
@@ -97,11 +97,11 @@ def failures(table: Iterable[Row]) -> list[Failed]:
         for members in groups.values():
             result, failure = members[-1]
             rounds = tuple(r.round for r, _ in members)
-            found.append(Failed(case=row.label, rounds=rounds, status=result.status, failure=failure))
+            found.append(FailureGroup(case=row.label, rounds=rounds, status=result.status, failure=failure))
     return found
 
 
-def describe_failure(failed: Failed) -> str:
+def describe_failure(failed: FailureGroup) -> str:
     """How it ended, in which rounds (the first is 1), and why: `failed in round 1: no such file`."""
     rounds = f"round{'s' * (len(failed.rounds) > 1)} {_list_rounds(failed.rounds)}"
     why = reason(failed.failure)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from benchwright.analysis.comparison import SMALLEST, ComparedMetric, ComparedRow, compare_rows
-from benchwright.analysis.operators import LATENCIES, OUTSIDE, Recorded, by_family, recorded_operators
+from benchwright.analysis.operators import LATENCIES, OUTSIDE, CaseOperators, by_family, recorded_operators
 from benchwright.analysis.rows import Row, rows
 from benchwright.errors import OptionError
 from benchwright.records import Operator, Run, Verdict
@@ -53,8 +53,8 @@ class OperatorChange:
 class ChangedCase:
     """A case of both runs: the judged latency, its operators, and a sentence that says what is behind it."""
 
-    before: Recorded
-    after: Recorded
+    before: CaseOperators
+    after: CaseOperators
     compared: ComparedRow
     changes: tuple[OperatorChange, ...]  # the largest difference first; the last is what lies outside operators
     families: bool  # operators were matched by what they do, because the runtimes differ
@@ -135,14 +135,16 @@ def explain_latency(changes: Sequence[OperatorChange], latency: ComparedMetric |
 # ---- which case goes with which ----
 
 
-def _cases_with_operators(run: Run, case: str) -> list[Recorded]:
+def _cases_with_operators(run: Run, case: str) -> list[CaseOperators]:
     return [found for row in rows(run) if case in row.label and (found := recorded_operators(row))]
 
 
-def _pair_cases(before: Sequence[Recorded], after: Sequence[Recorded]) -> list[tuple[Recorded, Recorded]]:
+def _pair_cases(
+    before: Sequence[CaseOperators], after: Sequence[CaseOperators]
+) -> list[tuple[CaseOperators, CaseOperators]]:
     """Cases of equal key; then those that differ in nothing but the runtime and what it was told."""
     left, right = list(before), list(after)
-    found: list[tuple[Recorded, Recorded]] = []
+    found: list[tuple[CaseOperators, CaseOperators]] = []
     keys: tuple[Callable[[Row], Hashable], ...] = (lambda row: row.key, _key_without_runtime)
     for key in keys:
         for x in list(left):
@@ -172,7 +174,7 @@ def _key_without_runtime(row: Row) -> Hashable:
 # ---- one case ----
 
 
-def _compare_case(x: Recorded, y: Recorded, row: ComparedRow) -> ChangedCase:
+def _compare_case(x: CaseOperators, y: CaseOperators, row: ComparedRow) -> ChangedCase:
     latency = row.metrics[0] if row.metrics else None
     families = x.row.case.target.runtime != y.row.case.target.runtime
     sides = (by_family(x.operators), by_family(y.operators)) if families else (x.operators, y.operators)

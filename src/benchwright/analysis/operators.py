@@ -33,7 +33,7 @@ FAMILIES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class CaseOperators:
     """The operators of one case, and how long a measured call takes."""
 
     row: Row
@@ -67,7 +67,7 @@ class Recorded:
         return self.passed / self.latency
 
 
-def recorded_operators(row: Row) -> Recorded | None:
+def recorded_operators(row: Row) -> CaseOperators | None:
     """The operators of a case, its rounds combined where several have them; None when no round has any."""
     found = [result for result in row.ok if result.operators]
     if not found:
@@ -76,7 +76,7 @@ def recorded_operators(row: Row) -> Recorded | None:
     about = found[0].details.get(_DETAIL)
     told = about if isinstance(about, dict) else {}
     calls = number(told.get("calls"))
-    return Recorded(
+    return CaseOperators(
         row=row,
         operators=tuple(_combine_rounds([result.operators for result in found])),
         latency=row.metrics[metric].estimate.point if metric else None,

@@ -51,7 +51,7 @@ class JudgedSeries:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judging:
+class JudgementContext:
     """What a verdict depends on beside the values. `results` is called only where a verdict needs it."""
 
     metric: str
@@ -60,7 +60,7 @@ class Judging:
     unit: str = ""
 
 
-def trend_steps(points: Iterable[RoundPoint], judging: Judging, *, most: int) -> list[TrendStep]:
+def trend_steps(points: Iterable[RoundPoint], judging: JudgementContext, *, most: int) -> list[TrendStep]:
     """The newest `most` runs that have ok points in a series, oldest first."""
     runs = list(rounds_by_run(points).values())[-most - 1 :]
     changes = [_compare_neighbours(before, after, judging) for before, after in itertools.pairwise(runs)]
@@ -80,7 +80,9 @@ def _with_change(step: TrendStep, before: TrendStep | None) -> TrendStep:
     return replace(step, change=change)
 
 
-def _compare_neighbours(before: Sequence[RoundPoint], after: Sequence[RoundPoint], judging: Judging) -> RatioComparison:
+def _compare_neighbours(
+    before: Sequence[RoundPoint], after: Sequence[RoundPoint], judging: JudgementContext
+) -> RatioComparison:
     first, second = ([p.estimate for p in run] for run in (before, after))
     seen = compare(first, second, better=judging.better, smallest=SMALLEST)
     found = judge_by_size(seen, judging.metric, judging.better, first, second)
@@ -94,12 +96,12 @@ def _compare_neighbours(before: Sequence[RoundPoint], after: Sequence[RoundPoint
     return found._replace(verdict=Verdict.UNCLEAR, why=doubt) if doubt else found
 
 
-def _results_of(points: Sequence[RoundPoint], judging: Judging) -> list[Result]:
+def _results_of(points: Sequence[RoundPoint], judging: JudgementContext) -> list[Result]:
     wanted = {point.result for point in points}
     return [result for result in judging.results(points[0].run) if result.id in wanted]
 
 
-def _step(points: Sequence[RoundPoint], change: RatioComparison | None, judging: Judging) -> TrendStep:
+def _step(points: Sequence[RoundPoint], change: RatioComparison | None, judging: JudgementContext) -> TrendStep:
     return TrendStep(
         run=points[0].run,
         started_at=points[0].started_at,

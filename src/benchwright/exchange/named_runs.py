@@ -11,7 +11,7 @@ from benchwright.errors import DecodeError, OptionError
 from benchwright.records import Run
 
 
-class Finder(Protocol):
+class RunFinder(Protocol):
     """The part of a store that is needed here."""
 
     def find(self, reference: str) -> str:
@@ -31,7 +31,7 @@ _EXPORTED = (".jsonl", ".jsonl.gz", ".parquet")  # what `benchwright export` wri
 _ENDINGS = (".json", ".jsonl", ".gz", ".parquet")
 _OF_A_CASE = ("last:", "last~")  # `last:model.json` is a run, whatever it ends in
 
-Opener = Callable[[], Finder]
+Opener = Callable[[], RunFinder]
 Reader = Callable[[str], Iterable[Run]]
 
 

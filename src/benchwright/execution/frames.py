@@ -64,7 +64,7 @@ class _Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Measured:
+class _MeasuredData:
     samples: Samples
     gc_collections: int
     probes: tuple[_Probe, ...]
@@ -119,7 +119,7 @@ def _check_ready(message: Frame) -> Frame:
 
 
 def _check_measured(message: Frame) -> Frame:
-    told = _decode(_Measured, message)
+    told = _decode(_MeasuredData, message)
     _refuse_deep(message.data["details"])
     _check_samples(told.samples, message)
     if told.failure is None:

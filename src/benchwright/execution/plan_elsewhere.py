@@ -25,7 +25,7 @@ from benchwright.system.lent_package import code_for
 from benchwright.targets.sources import Request
 
 if TYPE_CHECKING:
-    from benchwright.execution.builds import Built
+    from benchwright.execution.builds import BuiltRevision
 
 TIMEOUT = 300.0  # seconds; importing a large framework in a cold environment
 _TAIL = 2000
@@ -33,7 +33,7 @@ _ABSENT = re.compile(r"No module named '([^']+)'")
 _LENT = ("benchwright", "yaml")  # the second reads specs; what they measure never sees it
 
 
-def plan_in(built: Built, request: Request, *, timeout: float = TIMEOUT) -> list[Case]:
+def plan_in(built: BuiltRevision, request: Request, *, timeout: float = TIMEOUT) -> list[Case]:
     """What `sources.plan` says in the working copy of a revision, with the revision's own Python.
 
     Its errors come back as what they are there. The request's listener hears which imports took long.
@@ -74,7 +74,7 @@ def _encode(request: Request) -> bytes:
     return json.dumps({name: schema.encode(value) for name, value in fields.items() if not callable(value)}).encode()
 
 
-def _cases(plan: dict[str, Any], built: Built) -> list[Case]:
+def _cases(plan: dict[str, Any], built: BuiltRevision) -> list[Case]:
     """The cases of a plan; what went wrong there is raised here, as the error that it was."""
     if "error" in plan:
         kind = getattr(errors, plan["error"], TargetError)
@@ -85,7 +85,7 @@ def _cases(plan: dict[str, Any], built: Built) -> list[Case]:
     return [schema.decode(Case, each, where="plan") for each in plan["cases"]]
 
 
-def _remedy(plan: dict[str, Any], built: Built) -> str:
+def _remedy(plan: dict[str, Any], built: BuiltRevision) -> str:
     """What to do; where a package is missing, how it comes into an environment that has nothing but its own."""
     if built.own and "cannot import name" in plan["message"]:
         newest = "its packages are the newest that its files allow; --constraint FILE holds them back"
@@ -107,7 +107,7 @@ def _from_the_root(text: str, copy: Path) -> str:
     return text
 
 
-def _where(built: Built) -> str:
+def _where(built: BuiltRevision) -> str:
     return f"revision {built.revision.id[:12]}"
 
 

@@ -28,7 +28,7 @@ _LENGTHS = 12  # that are tried, each twice as long as the one before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class PrecisionForecast:
     """What it takes until a case is known as well as was asked, by what its processes have shown so far."""
 
     processes: int  # in all
@@ -108,7 +108,7 @@ def guess(cases: Sequence[Case], rounds: int) -> ExpectedTime | None:
     )
 
 
-def outlook(case: Case, results: Sequence[Result], rounds: int, most: int) -> Outlook | None:
+def outlook(case: Case, results: Sequence[Result], rounds: int, most: int) -> PrecisionForecast | None:
     """What is ahead, when at least `rounds` and at most `most` processes are measured; None while nobody knows."""
     load, shown = case.load, list(_shown(case, results))
     if not shown or not _is_chosen(load, rounds):
@@ -133,7 +133,7 @@ def outlook(case: Case, results: Sequence[Result], rounds: int, most: int) -> Ou
     best = min(found)
     if best[0]:
         best = next(one for one in found if one[1] <= 1.1 * best[1])
-    return Outlook(processes=best[4] or max(most, done), length=best[3], seconds=best[2], reached=not best[0])
+    return PrecisionForecast(processes=best[4] or max(most, done), length=best[3], seconds=best[2], reached=not best[0])
 
 
 def _is_chosen(load: Load, rounds: int) -> bool:
@@ -143,7 +143,7 @@ def _is_chosen(load: Load, rounds: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
+class _ProcessValues:
     """What one process showed."""
 
     point: float
@@ -153,7 +153,7 @@ class _Shown:
     call: float
 
 
-def _shown(case: Case, results: Sequence[Result]) -> Iterator[_Shown]:
+def _shown(case: Case, results: Sequence[Result]) -> Iterator[_ProcessValues]:
     from benchwright.stats.distributions import normal_quantile
 
     for result in results:
@@ -166,7 +166,7 @@ def _shown(case: Case, results: Sequence[Result]) -> Iterator[_Shown]:
         seconds = max((one.elapsed / 1e9 for one in result.samples), default=metric.count * known.point)
         seconds = max(seconds, known.point)
         calls = max((one.calls for one in result.samples), default=metric.count)
-        yield _Shown(
+        yield _ProcessValues(
             point=known.point,
             error=(known.high - known.low) / 2 / known.point / normal_quantile(0.5 + known.confidence / 2),
             seconds=seconds,
@@ -175,7 +175,7 @@ def _shown(case: Case, results: Sequence[Result]) -> Iterator[_Shown]:
         )
 
 
-def _variance_between(shown: Sequence[_Shown], precision: float) -> float:
+def _variance_between(shown: Sequence[_ProcessValues], precision: float) -> float:
     """The variance between processes, of logarithms, without what each does not know of itself."""
     guess, others = (_GUESS * precision) ** 2, len(shown) - 1
     if not others:

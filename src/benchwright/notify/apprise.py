@@ -78,7 +78,7 @@ def _capture_log() -> Iterator[list[str]]:
 
     Its plug-ins are imported on first use, and some warn of modules that this Python deprecates: nobody can mend it.
     """
-    ear = _Ear()
+    ear = _LogCollector()
     loggers = [logging.getLogger(name) for name in _TALKATIVE]
     before = [(logger.propagate, logger.handlers[:], logger.level) for logger in loggers]
     for logger in loggers:
@@ -94,7 +94,7 @@ def _capture_log() -> Iterator[list[str]]:
             logger.setLevel(level)
 
 
-class _Ear(logging.Handler):
+class _LogCollector(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.said: list[str] = []

@@ -81,7 +81,7 @@ def _show_warning(console: Console, noted: notes.WarningKind, cases: int) -> Non
         _line(console, f"  {noted.remedy}")
 
 
-def _show_failure(console: Console, failed: notes.Failed, more: str) -> None:
+def _show_failure(console: Console, failed: notes.FailureGroup, more: str) -> None:
     console.print()
     _line(console, f"{failed.case}: {notes.describe_failure(failed)}", "red")
     if failed.failure.remedy:

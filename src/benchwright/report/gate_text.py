@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from benchwright import schema
-from benchwright.analysis.gate import Breach, Checked, Gate
+from benchwright.analysis.gate import Breach, CheckedCase, Gate
 from benchwright.records import Verdict
 from benchwright.report.comparison_text import HEADS, STYLES, rules
 from benchwright.report.markdown import escape_markdown, markdown_table
@@ -100,7 +100,7 @@ def _lines(gate: Gate) -> list[tuple[tuple[str, ...], Verdict]]:
     return sorted(found, key=lambda line: _WORST_FIRST.index(line[1]))
 
 
-def _label(case: Checked) -> str:
+def _label(case: CheckedCase) -> str:
     return f"{case.name} (muted)" if case.muted else case.name
 
 
@@ -129,7 +129,7 @@ def junit_xml(gate: Gate) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _tests(case: Checked) -> Iterator[ElementTree.Element]:
+def _tests(case: CheckedCase) -> Iterator[ElementTree.Element]:
     """One test for the case itself, and one for each metric."""
     whole = [breach for breach in case.breaches if not breach.metric]
     yield _test(case, "measured", whole, case.failure or "; ".join(case.compared.notes))
@@ -138,7 +138,7 @@ def _tests(case: Checked) -> Iterator[ElementTree.Element]:
         yield _test(case, metric.name, [b for b in case.breaches if b.metric == metric.name], said)
 
 
-def _test(case: Checked, name: str, breaches: list[Breach], said: str) -> ElementTree.Element:
+def _test(case: CheckedCase, name: str, breaches: list[Breach], said: str) -> ElementTree.Element:
     test = ElementTree.Element("testcase", classname=_clean(case.name), name=_clean(name), time="0")
     if case.muted:
         ElementTree.SubElement(test, "skipped", message="muted")

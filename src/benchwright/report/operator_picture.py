@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchwright.analysis.operators import OUTSIDE, Recorded, by_kind, family, recorded_operators
+from benchwright.analysis.operators import OUTSIDE, CaseOperators, by_kind, family, recorded_operators
 from benchwright.analysis.rows import Row
 from benchwright.errors import NotInstalledError, OptionError
 from benchwright.records import Operator
@@ -43,7 +43,7 @@ class Box:
     tip: str
 
 
-def boxes(found: Recorded, colours: dict[str, int]) -> Iterator[Box]:
+def boxes(found: CaseOperators, colours: dict[str, int]) -> Iterator[Box]:
     """The boxes of one case. `colours` gives the same work the same colour in every case, and learns new ones."""
     outside = max(0.0, found.outside or 0.0)
     whole = found.total + outside
@@ -73,7 +73,7 @@ def boxes(found: Recorded, colours: dict[str, int]) -> Iterator[Box]:
 
 
 def icicle(
-    found: Sequence[Recorded], *, name: str = "operators", title: str = "Operators", width: float = WIDTH
+    found: Sequence[CaseOperators], *, name: str = "operators", title: str = "Operators", width: float = WIDTH
 ) -> Plot:
     """The cases below each other, to one scale."""
     widest = max(known.total + max(0.0, known.outside or 0.0) for known in found) or 1.0
@@ -112,7 +112,7 @@ def check_output(path: Path, force: bool) -> None:
     check_target(path, force or not path.exists())
 
 
-def write_operators(found: Sequence[Recorded], path: Path) -> Path:
+def write_operators(found: Sequence[CaseOperators], path: Path) -> Path:
     """Draws the cases into a file whose ending `check_output` allowed."""
     if path.suffix == ".png":
         _write_png(found, path)
@@ -161,7 +161,7 @@ def _fit_label(label: str, width: float) -> str:
     return f"{label[: letters - 1]}…" if letters >= 4 else ""
 
 
-def _write_png(found: Sequence[Recorded], path: Path) -> None:
+def _write_png(found: Sequence[CaseOperators], path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 

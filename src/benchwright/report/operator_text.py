@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchwright import schema
 from benchwright.analysis.operator_changes import ChangedCase
-from benchwright.analysis.operators import OUTSIDE, Recorded, by_kind, recorded_operators
+from benchwright.analysis.operators import OUTSIDE, CaseOperators, by_kind, recorded_operators
 from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Operator, Run
@@ -29,7 +29,7 @@ FLAG = "--operators"
 BOTH = "both"  # the kinds, then the nodes
 
 
-def cases_of(run: Run, case: str = "") -> list[Recorded]:
+def cases_of(run: Run, case: str = "") -> list[CaseOperators]:
     """The cases of a run whose label has `case` in it and whose operators are known; an `OptionError` when none is."""
     table = [row for row in rows(run) if case in row.label]
     if not table:
@@ -57,7 +57,9 @@ def _how_to_record(run: Run) -> str:
 # ---- one run ----
 
 
-def show_cases(console: Console, found: Sequence[Recorded], *, by: str = BOTH, top: int = TOP, last: str = "") -> None:
+def show_cases(
+    console: Console, found: Sequence[CaseOperators], *, by: str = BOTH, top: int = TOP, last: str = ""
+) -> None:
     """Prints every case, the kinds of its operators before its nodes, then `last`."""
     for index, known in enumerate(found):
         if index:
@@ -67,7 +69,7 @@ def show_cases(console: Console, found: Sequence[Recorded], *, by: str = BOTH, t
         console.print(last, markup=False)
 
 
-def _show_case(console: Console, found: Recorded, by: str, top: int) -> None:
+def _show_case(console: Console, found: CaseOperators, by: str, top: int) -> None:
     from rich.text import Text
 
     console.print(Text(printable(found.row.label), style="bold"), overflow="fold")
@@ -77,14 +79,14 @@ def _show_case(console: Console, found: Recorded, by: str, top: int) -> None:
         console.print(Text(line, style="dim"), overflow="fold")
 
 
-def _tables(found: Recorded, by: str) -> list[str]:
+def _tables(found: CaseOperators, by: str) -> list[str]:
     """Which tables to print. Where every node is of a kind of its own, the kinds say nothing more."""
     if by != BOTH:
         return [by]
     return ["kind", "node"] if len(by_kind(found.operators)) < len(found.operators) else ["node"]
 
 
-def describe_operators(found: Recorded) -> Iterator[str]:
+def describe_operators(found: CaseOperators) -> Iterator[str]:
     """How the operators relate to what was measured."""
     recorded_calls = f", from {found.calls} recorded calls" if found.calls else ""
     if found.latency is None or found.outside is None:
@@ -104,7 +106,7 @@ def describe_operators(found: Recorded) -> Iterator[str]:
         yield f"a recorded call took {found.slowdown:.2f} times as long as a measured one: trust shares more than times"
 
 
-def run_json(run: Run, found: Sequence[Recorded], *, by: str = BOTH, top: int = TOP) -> str:
+def run_json(run: Run, found: Sequence[CaseOperators], *, by: str = BOTH, top: int = TOP) -> str:
     """The operators of a run as JSON, times in seconds; `kinds` adds them up unless they are asked for by node."""
     cases = [
         {
@@ -123,7 +125,7 @@ def run_json(run: Run, found: Sequence[Recorded], *, by: str = BOTH, top: int = 
     return envelope("operators", {"run": run.id, "by": by, "cases": cases})
 
 
-def _table(found: Recorded, by: str, top: int) -> Table:
+def _table(found: CaseOperators, by: str, top: int) -> Table:
     listed = by_kind(found.operators) if by == "kind" else list(found.operators)
     nodes = Counter(operator.kind for operator in found.operators)
     scale = scale_of([operator.seconds for operator in listed[: top or None]], "s")

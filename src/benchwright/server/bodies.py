@@ -99,15 +99,15 @@ async def _read_patiently(request: Request, limits: RequestLimits) -> AsyncItera
             yield piece
 
 
-def _unpacker(encoding: str, ratio: int) -> _Plain | _Gunzip:
+def _unpacker(encoding: str, ratio: int) -> _Identity | _Gunzip:
     if encoding.strip().lower() in ("", "identity"):
-        return _Plain()
+        return _Identity()
     if encoding.strip().lower() in ("gzip", "x-gzip"):
         return _Gunzip(ratio)
     raise refusal(415, "this Content-Encoding is not known here", "send it plain, or with gzip")
 
 
-class _Plain:
+class _Identity:
     def __call__(self, piece: bytes) -> Iterator[bytes]:
         yield piece
 

@@ -46,7 +46,7 @@ class Shield:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sending = _Sending(send, head=scope["method"] == "HEAD")
+        sending = _HeaderSender(send, head=scope["method"] == "HEAD")
         started = time.perf_counter()
         try:
             await self._answer(scope, receive, sending)
@@ -67,7 +67,7 @@ class Shield:
         if sending.status in _REFUSED:
             await self._record(scope, sending.status)
 
-    async def _answer(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, sending: _HeaderSender) -> None:
         headers = Headers(scope=scope)
         trouble = foreign_name(self._here.settings, headers)
         if trouble is None and scope["method"] not in SAFE:
@@ -140,7 +140,7 @@ def host_name(text: str) -> str | None:
     return parts.hostname.rstrip(".")
 
 
-class _Sending:
+class _HeaderSender:
     """Adds our headers to an answer, and holds back its body when only the head was asked for."""
 
     def __init__(self, send: Send, *, head: bool) -> None:

@@ -26,9 +26,9 @@ import numpy as np
 
 from benchwright.stats.changepoint_contrast import find_outstanding
 from benchwright.stats.changepoint_evidence import Evidence
-from benchwright.stats.changepoint_modes import Folded, fold, fold_by, gap_among
+from benchwright.stats.changepoint_modes import FoldedSeries, fold, fold_by, gap_among
 from benchwright.stats.changepoint_noise import Array, inflation, local_noise, winsorise
-from benchwright.stats.changepoint_positions import Dating
+from benchwright.stats.changepoint_positions import ChangeDating
 from benchwright.stats.changepoint_segments import Whole, neighbours, segment, settle_changes
 
 FEWEST = 12  # values; two levels cannot be told from chance in fewer
@@ -150,7 +150,7 @@ class _Scale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _DetectedChanges:
     """Changes in a series, with what they were judged by."""
 
     changes: list[int]
@@ -169,10 +169,10 @@ class _Found:
         return np.diff(np.add.reduceat(self.evidence.values, edges[:-1]) / np.diff(edges))
 
 
-def _find_changes(shares: Array, smallest: float) -> _Found:
+def _find_changes(shares: Array, smallest: float) -> _DetectedChanges:
     """The changes, modes folded where there are two: seen in the differences of points, or in the jumps found."""
     folded = fold(shares)
-    first = _Look.at(shares if folded is None else folded.values, smallest)
+    first = _PreparedSeries.at(shares if folded is None else folded.values, smallest)
     if folded is None and len(shares) >= _LONG and len(first.changes) >= _MANY:
         early = _find_changes_early(first, smallest)
         if early is not None:
@@ -183,14 +183,14 @@ def _find_changes(shares: Array, smallest: float) -> _Found:
         folded = None if gap is None else fold_by(shares, gap, found.noise, cuts=found.changes)
         if folded is None or folded.switches < len(found.changes) / 2:
             return found
-        again = _find_changes_of_one_mode(_Look.at(folded.values, smallest), smallest)
+        again = _find_changes_of_one_mode(_PreparedSeries.at(folded.values, smallest), smallest)
         if len(again.changes) > _FEWER * len(found.changes):
             return found
         found = again
     return _without_missed_modes(folded, found, smallest)
 
 
-def _find_changes_early(first: _Look, smallest: float) -> _Found | None:
+def _find_changes_early(first: _PreparedSeries, smallest: float) -> _DetectedChanges | None:
     """The changes of a long series in which a first look shows two modes already; None if it does not.
 
     Only to save time: each of a hundred switches would otherwise be judged as a change first.
@@ -200,22 +200,22 @@ def _find_changes_early(first: _Look, smallest: float) -> _Found | None:
     folded = None if gap is None else fold_by(first.measured, gap, usual, cuts=first.changes)
     if folded is None or folded.switches < len(first.changes) / 2:
         return None
-    found = _find_changes_of_one_mode(_Look.at(folded.values, smallest), smallest)
+    found = _find_changes_of_one_mode(_PreparedSeries.at(folded.values, smallest), smallest)
     return None if len(found.changes) > _FEWER * len(first.changes) else _without_missed_modes(folded, found, smallest)
 
 
-def _without_missed_modes(folded: Folded, found: _Found, smallest: float) -> _Found:
+def _without_missed_modes(folded: FoldedSeries, found: _DetectedChanges, smallest: float) -> _DetectedChanges:
     """The changes when jumps by the gap, up and down, that are left are folded too."""
     jumps = found.jumps()
     alike = np.abs(np.abs(jumps) - folded.gap) < max(found.noise, _SAME_AS_GAP * folded.gap)
     if not ((alike & (jumps > 0)).any() and (alike & (jumps < 0)).any()):
         return found
     again = fold_by(folded.values, folded.gap, found.noise, cuts=found.changes, established=True)
-    return found if again is None else _find_changes_of_one_mode(_Look.at(again.values, smallest), smallest)
+    return found if again is None else _find_changes_of_one_mode(_PreparedSeries.at(again.values, smallest), smallest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
+class _PreparedSeries:
     """A series as measured and without its outliers, its noise, and a segmentation that allows for autocorrelation."""
 
     measured: Array
@@ -225,7 +225,7 @@ class _Look:
     changes: list[int]
 
     @classmethod
-    def at(cls, shares: Array, smallest: float) -> _Look:
+    def at(cls, shares: Array, smallest: float) -> _PreparedSeries:
         noise = local_noise(shares, _FLOOR * smallest)
         values = winsorise(shares, noise)
         inflated = inflation(values, noise)
@@ -238,7 +238,7 @@ class _Look:
         lengths = np.diff(edges)
         return np.add.reduceat(self.values, edges[:-1]) / lengths, lengths
 
-    def less_correlated(self) -> _Look | None:
+    def less_correlated(self) -> _PreparedSeries | None:
         """A look that allows for less autocorrelation, where changes had been taken for it; None where they had not."""
         if not self.changes or self.inflated < 1.15:
             return None
@@ -248,7 +248,7 @@ class _Look:
         return replace(self, inflated=less, changes=segment(self.values, self.noise * math.sqrt(less)))
 
 
-def _find_changes_of_one_mode(look: _Look, smallest: float) -> _Found:
+def _find_changes_of_one_mode(look: _PreparedSeries, smallest: float) -> _DetectedChanges:
     """The changes in a series of one mode."""
     for _ in range(2):  # changes pass for autocorrelation until they are found
         again = look.less_correlated()
@@ -258,14 +258,14 @@ def _find_changes_of_one_mode(look: _Look, smallest: float) -> _Found:
     values, noise = look.values, look.noise
     changes = settle_changes(values, noise * math.sqrt(look.inflated), look.changes)
     evidence = Evidence(values, noise, changes, smallest=smallest)
-    return _Found(
+    return _DetectedChanges(
         changes=evidence.drop_unconvincing(changes), evidence=evidence, measured=look.measured, noise_around=noise
     )
 
 
-def _describe_changes(found: _Found, scale: _Scale) -> list[Change]:
+def _describe_changes(found: _DetectedChanges, scale: _Scale) -> list[Change]:
     evidence, described = found.evidence, []
-    dated = Dating(found.measured, found.noise_around, evidence, found.changes)
+    dated = ChangeDating(found.measured, found.noise_around, evidence, found.changes)
     edges = [0, *dated.changes, evidence.count]
     means = np.add.reduceat(evidence.values, edges[:-1]) / np.diff(edges)
     stand_out = find_outstanding(winsorise(found.measured, found.noise_around), found.noise_around, dated.changes)

@@ -35,7 +35,7 @@ _LEVELS = 250  # of the grid, about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folded:
+class FoldedSeries:
     """A series without its modes, the gap that was between them, and how often one followed the other."""
 
     values: Array
@@ -43,7 +43,7 @@ class Folded:
     switches: int
 
 
-def fold(values: Array) -> Folded | None:
+def fold(values: Array) -> FoldedSeries | None:
     """The series with one mode, if it has two that show in the differences of near points."""
     if len(values) < _FEWEST:
         return None
@@ -69,7 +69,7 @@ def gap_among(jumps: Array, noise: float) -> float | None:
 
 def fold_by(
     values: Array, gap: float, noise: float, *, cuts: Sequence[int] = (), established: bool = False
-) -> Folded | None:
+) -> FoldedSeries | None:
     """The series with its two modes, `gap` apart, folded; None if one mode explains it best.
 
     `cuts` are indexes at which a switch is likely. `established` modes need not prove themselves again.
@@ -92,7 +92,7 @@ def fold_by(
         return None
     left = values - np.repeat(grid.levels[levels], counts)
     exact = float(np.median(left[upper]) - np.median(left[~upper]))
-    return Folded(values=values - exact * upper, gap=exact, switches=paths.switches)
+    return FoldedSeries(values=values - exact * upper, gap=exact, switches=paths.switches)
 
 
 def _recur(upper: npt.NDArray[np.bool_], switches: int) -> bool:

@@ -26,7 +26,7 @@ _ROUNDS = 3  # of moving changes to their most probable places
 Positions = tuple[tuple[int, float], ...]
 
 
-class Dating:
+class ChangeDating:
     """The places of changes. `measured` are the values with their outliers; in `evidence` they are cut off, and next to
     the changes they are so anew, at so many standard deviations of `noise` from the level of their own side."""
 

@@ -52,7 +52,7 @@ _SMALLEST_SHARE = 0.8  # of the smallest change that matters: what is measured s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shift:
+class LevelShift:
     """A change of level that the newest values show."""
 
     index: int  # of the first value after it
@@ -67,7 +67,7 @@ class Policy(Protocol):
 
     def newest(
         self, values: Sequence[float], *, smallest: float, since: int = 0, seen: int | None = None
-    ) -> Shift | None:
+    ) -> LevelShift | None:
         """The change that the newest values show."""
         ...
 
@@ -81,11 +81,11 @@ class Policy(Protocol):
         seen: int | None = None,
         until: int | None = None,
         steady: bool = False,
-    ) -> Shift | None:
+    ) -> LevelShift | None:
         """What the values say of a change at that place."""
         ...
 
-    def as_change(self, values: Sequence[float], shift: Shift, since: int = 0) -> Change:
+    def as_change(self, values: Sequence[float], shift: LevelShift, since: int = 0) -> Change:
         """The shift as a change point."""
         ...
 
@@ -94,7 +94,7 @@ class Policy(Protocol):
         ...
 
 
-def newest(values: Sequence[float], *, smallest: float, since: int = 0, seen: int | None = None) -> Shift | None:
+def newest(values: Sequence[float], *, smallest: float, since: int = 0, seen: int | None = None) -> LevelShift | None:
     """The change that the newest values show, if any.
 
     `since` is where the last change that stands came: the past begins there. Levels before it, from `seen` on, were
@@ -115,7 +115,7 @@ def judge(
     seen: int | None = None,
     until: int | None = None,
     steady: bool = False,
-) -> Shift | None:
+) -> LevelShift | None:
     """What the values say of a change at `index`; None when they do not show it.
 
     `until` is where the next one came. A machine's moods do not move what is `steady`: an accuracy, a memory.
@@ -149,7 +149,7 @@ def question(effect: float, smallest: float) -> float:
     return max(smallest, abs(math.log(effect)) / 2.0)
 
 
-def as_change(values: Sequence[float], shift: Shift, since: int = 0) -> Change:
+def as_change(values: Sequence[float], shift: LevelShift, since: int = 0) -> Change:
     """The shift as change points are told: levels, effect with its interval, places that are about as likely."""
     logs = np.log(np.asarray(values, np.float64))
     past, fresh = logs[max(since, shift.index - _REACH) : shift.index], logs[shift.index :]
@@ -167,7 +167,7 @@ def as_change(values: Sequence[float], shift: Shift, since: int = 0) -> Change:
     )
 
 
-def _shift(logs: Array, index: int, since: int, seen: int, smallest: float, mood: float = MOOD) -> Shift | None:
+def _shift(logs: Array, index: int, since: int, seen: int, smallest: float, mood: float = MOOD) -> LevelShift | None:
     past, fresh = logs[max(since, index - _REACH, 0) : index], logs[index:]
     if len(past) < _PAST or len(fresh) < 2:
         return None
@@ -197,7 +197,7 @@ def _shift(logs: Array, index: int, since: int, seen: int, smallest: float, mood
         and not _was_there(logs[max(seen, index - _REACH) : since], fresh, sign * level, noise)
     )
     chance = 2.0 * min(by_rank, normal_cdf(-size / error))
-    return Shift(index=index, confirmed=confirmed, size=sign * size, error=error, chance=chance)
+    return LevelShift(index=index, confirmed=confirmed, size=sign * size, error=error, chance=chance)
 
 
 def _is_sudden(past: Array, fresh: Array, sign: float) -> bool:
@@ -254,7 +254,7 @@ def _likeliest(logs: Array, since: int, smallest: float) -> int | None:
     return since + int(places[explained.argmax()])
 
 
-def _places(logs: Array, shift: Shift, since: int, before: float) -> tuple[tuple[int, float], ...]:
+def _places(logs: Array, shift: LevelShift, since: int, before: float) -> tuple[tuple[int, float], ...]:
     """The indexes at which it may have come, with probabilities, the most probable first."""
     noise = max(shift.error / _MEDIAN * math.sqrt(len(logs) - shift.index), 1e-9)
     low, high = max(since + 1, shift.index - 3), min(len(logs) - 1, shift.index + 3)

@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 
 from benchwright.records import Estimate
 from benchwright.stats.level_paths import Paths, Terrain, sum_paths
-from benchwright.stats.process_noise import Heard, Noises, against_controls, coarseness, learn_noises, width
+from benchwright.stats.process_noise import (
+    NeighbourNoise,
+    WeightedNoises,
+    against_controls,
+    coarseness,
+    learn_noises,
+    width,
+)
 
 Floats = NDArray[np.float64]
 
@@ -93,7 +100,7 @@ class Posterior:
     sizes: tuple[float, ...] = field(repr=False)  # of each commit's change, should there be one: expected, without sign
     stops: tuple[int, ...] = field(repr=False)  # commits that were measured, and the last one
     paths: Paths = field(repr=False, compare=False)
-    noises: Noises = field(repr=False, compare=False)
+    noises: WeightedNoises = field(repr=False, compare=False)
     prior: Prior = field(repr=False, compare=False)
 
     def groups(self, skipped: Collection[int] = ()) -> list[Group]:
@@ -171,13 +178,13 @@ def learn(prior: Prior, pairs: Sequence[CommitPair]) -> Posterior:
     )
 
 
-def _compare_with_controls(pairs: Sequence[CommitPair]) -> tuple[Floats, Floats, Noises]:
+def _compare_with_controls(pairs: Sequence[CommitPair]) -> tuple[Floats, Floats, WeightedNoises]:
     """Each pair's commit against its controls, as a logarithm; the factor of its noise; and the noises."""
     series: dict[tuple[int, float], list[int]] = {}
     for place, pair in enumerate(pairs):
         series.setdefault((pair.base, pair.length), []).append(place)
     offs, factors = np.zeros(len(pairs)), np.ones(len(pairs))
-    heard: dict[tuple[int, float], Heard] = {}
+    heard: dict[tuple[int, float], NeighbourNoise] = {}
     for key, rows in series.items():
         logs = [(math.log(pairs[i].control), math.log(pairs[i].figure)) for i in rows]
         labels = [pairs[i].commit for i in rows]
@@ -190,7 +197,7 @@ def _compare_with_controls(pairs: Sequence[CommitPair]) -> tuple[Floats, Floats,
     return offs, factors, learn_noises([(each.between, by_length[key[1]]) for key, each in heard.items()], least)
 
 
-def _factor(length: float, heard: Mapping[tuple[int, float], Heard]) -> float:
+def _factor(length: float, heard: Mapping[tuple[int, float], NeighbourNoise]) -> float:
     """How large the noise of longer processes is: what their controls say, and what is usual while they are few."""
     usual, longer = (
         [each.between for (base, of), each in heard.items() if of == wanted and base == GOOD]
@@ -258,7 +265,7 @@ def _places(prior: Prior, stops: Sequence[int]) -> tuple[Floats, Floats]:
     return places, shares
 
 
-def _likelihood(offs: Floats, factors: Floats, levels: Floats, noises: Noises) -> Floats:
+def _likelihood(offs: Floats, factors: Floats, levels: Floats, noises: WeightedNoises) -> Floats:
     """Of one commit's pairs, its logarithm by level and noise, over whatever is the build's own."""
     if not len(offs):
         return np.zeros((len(levels), len(noises)))
@@ -270,7 +277,12 @@ def _likelihood(offs: Floats, factors: Floats, levels: Floats, noises: Noises) -
 
 
 def _edges(
-    pairs: Sequence[CommitPair], stops: Sequence[int], offs: Floats, factors: Floats, levels: Floats, noises: Noises
+    pairs: Sequence[CommitPair],
+    stops: Sequence[int],
+    offs: Floats,
+    factors: Floats,
+    levels: Floats,
+    noises: WeightedNoises,
 ) -> dict[int, Floats]:
     """What pairs of a commit with another base than the good revision say, by stop, noise, level before and after.
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchwright.stats.changepoint import Change
 from benchwright.stats.changepoint_noise import local_noise, winsorise
-from benchwright.stats.drift_model import NONE, Explained, Explaining
+from benchwright.stats.drift_model import NONE, RampExplanations, RampModel
 from benchwright.stats.drift_noise import Array
 from benchwright.stats.drift_sizes import BINS, Joint, Slope, SlopeSize, allow_for_slopes, step_at
 
@@ -89,7 +89,7 @@ def _find_slopes_from(cut: Array, begin: int, least: float) -> list[Slope]:
     means = cut[left_out:].reshape(-1, width).mean(axis=1)
     if _reach(means) < least:
         return []
-    explaining = Explaining(means, shortest=max(_SHORTEST_BINS, -(-SHORTEST // width)))
+    explaining = RampModel(means, shortest=max(_SHORTEST_BINS, -(-SHORTEST // width)))
     known, gains = explaining.explain(), []
     for count in range(1, _MOST + 1):
         better = _better(explaining, known, count)
@@ -102,7 +102,7 @@ def _find_slopes_from(cut: Array, begin: int, least: float) -> list[Slope]:
     return sorted((slope for slope in found if abs(slope.size) >= least), key=lambda slope: slope.start)
 
 
-def _overlap(explaining: Explaining, known: Explained) -> bool:
+def _overlap(explaining: RampModel, known: RampExplanations) -> bool:
     """Whether two slopes share half of the shorter one: together they are a step or a bend, and have no size each."""
     knees = [explaining.ramp(int(ramp[known.kind])) for ramp in known.ramps]
     return any(
@@ -118,7 +118,7 @@ def _reach(means: Array) -> float:
     return max(middles) - min(middles)
 
 
-def _better(explaining: Explaining, known: Explained, count: int) -> tuple[Explained, float] | None:
+def _better(explaining: RampModel, known: RampExplanations, count: int) -> tuple[RampExplanations, float] | None:
     """The explanation with so many slopes, if it is better by the margin than every one with steps in their place."""
     sloping = explaining.with_ramp_beside(known)
     if sloping.evidence - known.evidence < _HOPELESS:
@@ -135,14 +135,14 @@ def _better(explaining: Explaining, known: Explained, count: int) -> tuple[Expla
 class _Places:
     """From bins to points."""
 
-    explaining: Explaining
+    explaining: RampModel
     width: int
     offset: int
 
     def point(self, bin_: float) -> int:
         return self.offset + round((bin_ + 0.5) * self.width - 0.5)
 
-    def slope(self, known: Explained, number: int, gain: float) -> Slope:
+    def slope(self, known: RampExplanations, number: int, gain: float) -> Slope:
         """A slope as the most probable noise has it, with where it may begin and end."""
         of, kind = self.explaining, known.kind
         first, last = of.ramp(int(known.ramps[number][kind]))

@@ -29,7 +29,7 @@ NONE = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
+class RampExplanations:
     """What each kind of noise takes for the best explanation, with so many ramps: kinds, and ramps or steps of each."""
 
     ramps: tuple[Whole, ...]  # numbers of pairs of knees, one array (of kinds) for each ramp
@@ -47,7 +47,7 @@ class Explained:
         return int(np.argmax(self.scores))
 
 
-class Explaining:
+class RampModel:
     """A series, seen through every kind of noise; explains it with as many ramps as are asked for."""
 
     def __init__(self, values: Array, *, shortest: int) -> None:
@@ -71,11 +71,11 @@ class Explaining:
         self._fixed = BELIEFS - 0.5 * (log_determinants(self.count) + np.log(level[:, -2]))
         self._hinge = len(self.places)
 
-    def explain(self) -> Explained:
+    def explain(self) -> RampExplanations:
         """A good explanation with steps alone, under each kind of noise."""
         return self._score((), self._add_steps(()))
 
-    def with_ramp_beside(self, known: Explained) -> Explained:
+    def with_ramp_beside(self, known: RampExplanations) -> RampExplanations:
         """A good explanation with one ramp more: beside its ramps, with none of its steps at first, or with one."""
         found = []
         for steps in ((), *((step,) for step in _firm(known))):
@@ -83,19 +83,19 @@ class Explaining:
             found.append(self._score(ramps, self._add_steps(ramps, steps)))
         return max(found, key=lambda one: one.evidence)
 
-    def with_steps_for(self, explained: Explained, number: int) -> Explained:
+    def with_steps_for(self, explained: RampExplanations, number: int) -> RampExplanations:
         """The best explanation that has steps in place of a ramp: one in its middle, or several along it."""
         others = explained.ramps[:number] + explained.ramps[number + 1 :]
         ramp = explained.ramps[number]
         first, last = self.knees[self.first[ramp]], self.knees[self.last[ramp]]
-        found: list[Explained] = []
+        found: list[RampExplanations] = []
         for parts in _LADDERS:
             along = (first + (last - first) * (2 * part + 1) / (2 * parts) for part in range(parts))
             places = (np.clip(place.round().astype(np.intp) - 2, 0, self._hinge - 1) for place in along)
             found.append(self.settle(self._score(others, (*places, *explained.steps))))
         return max(found, key=lambda one: one.evidence)
 
-    def settle(self, best: Explained) -> Explained:
+    def settle(self, best: RampExplanations) -> RampExplanations:
         """A better explanation, as long as one is found by moving its ramps and steps."""
         for _ in range(_REFITS):
             again = self._score(*self._refit(best.ramps, best.steps))
@@ -118,13 +118,13 @@ class Explaining:
         """The knees of a ramp, as points."""
         return int(self.knees[self.first[number]]), int(self.knees[self.last[number]])
 
-    def near(self, explained: Explained, number: int, kind: int) -> Array:
+    def near(self, explained: RampExplanations, number: int, kind: int) -> Array:
         """How probable each ramp is under a kind of noise, the rest being as explained."""
         others = explained.ramps[:number] + explained.ramps[number + 1 :]
         fit = self._fit(others, explained.steps)
         return weights(fit.gains(*fit.ramps())[kind])
 
-    def sizes(self, explained: Explained, number: int, kind: int) -> Array:
+    def sizes(self, explained: RampExplanations, number: int, kind: int) -> Array:
         """The size that each ramp would have, the same."""
         others = explained.ramps[:number] + explained.ramps[number + 1 :]
         squares, along = self._fit(others, explained.steps).ramps()
@@ -143,9 +143,9 @@ class Explaining:
             found.append(step)
         return tuple(found)
 
-    def _score(self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...]) -> Explained:
+    def _score(self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...]) -> RampExplanations:
         fit = self._fit(ramps, steps)
-        return Explained(ramps=ramps, steps=steps, scores=fit.scores())
+        return RampExplanations(ramps=ramps, steps=steps, scores=fit.scores())
 
     def _fit(self, ramps: tuple[Whole, ...], steps: tuple[Whole, ...]) -> _Fit:
         fit = _Fit(self)
@@ -160,7 +160,7 @@ class Explaining:
         return self._products, self._along, self._squares, self._fixed, self._hinge
 
 
-def _firm(known: Explained) -> list[Whole]:
+def _firm(known: RampExplanations) -> list[Whole]:
     """The steps of an explanation as the best kind of noise has them, and as independent noise has them."""
     places = {int(step[kind]) for step in known.steps for kind in (known.kind, 0)} - {NONE}
     return [np.full(len(KINDS), place) for place in sorted(places)[:_TRIED]]
@@ -169,7 +169,7 @@ def _firm(known: Explained) -> list[Whole]:
 class _Fit:
     """A regression under each kind of noise, to which columns are added: what is in it is swept out of the rest."""
 
-    def __init__(self, of: Explaining) -> None:
+    def __init__(self, of: RampModel) -> None:
         self._of = of
         self._products, self.along, self.squares, self._fixed, self._hinge = of.start()
         self.own = np.diagonal(self._products, axis1=1, axis2=2)  # of each column with itself, what is in swept out

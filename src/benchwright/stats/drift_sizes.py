@@ -144,7 +144,7 @@ def step_at(place: int, count: int) -> Array:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Regressed:
+class _Regression:
     """Sizes of columns, and how they vary together."""
 
     sizes: Array
@@ -155,7 +155,7 @@ class _Regressed:
         return math.sqrt(max(0.0, float(self.covariance[place, place])))
 
 
-def _regress(columns: Sequence[Array], cut: Array) -> _Regressed:
+def _regress(columns: Sequence[Array], cut: Array) -> _Regression:
     """The columns fitted to the values under each kind of noise, weighed by how well it fits; zeros have no size."""
     count = len(cut)
     width = -(-count // BINS)
@@ -177,7 +177,7 @@ def _regress(columns: Sequence[Array], cut: Array) -> _Regressed:
     mean: Array = shares @ sizes
     away = sizes - mean
     covariance = inverse * (squares / freedom)[:, None, None] + away[:, :, None] * away[:, None, :]
-    found = _Regressed(sizes=np.zeros(len(columns)), covariance=np.zeros((len(columns), len(columns))))
+    found = _Regression(sizes=np.zeros(len(columns)), covariance=np.zeros((len(columns), len(columns))))
     found.sizes[told], found.covariance[np.ix_(told, told)] = mean, np.tensordot(shares, covariance, axes=1)
     return found
 

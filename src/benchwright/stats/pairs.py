@@ -39,7 +39,7 @@ _HALVINGS = 6  # of a bracket around an end of the interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class PairedEvidence:
     """What is known after so many pairs. The ratio is treatment over control; its ends are None before six pairs.
 
     The p-value of "no change" is valid at every look: 1 until a test rejects, then how rare that is. That of
@@ -72,12 +72,12 @@ class Sequential:
     ) -> None:
         if most < 1:
             raise ValueError(f"at least one pair is needed, not {most}")
-        self._question = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
+        self._question = _TestSettings(smallest=smallest, false_alarms=false_alarms, better=better)
         self._most = most
         self._tests = _plan_tests(false_alarms, most)
-        self._seen = _Seen()
+        self._seen = _PairLogarithms()
 
-    def add(self, control: float, treatment: float, *, control_first: bool | None = None) -> Look:
+    def add(self, control: float, treatment: float, *, control_first: bool | None = None) -> PairedEvidence:
         """Takes one more pair into account. ValueError for values that are not positive and for one pair too many.
 
         `control_first` says which process of the pair ran first. Where that is not known nothing is called before the
@@ -97,15 +97,15 @@ def judge(
     smallest: float = 0.01,
     false_alarms: float = 0.01,
     better: Better | None = Better.LOWER,
-) -> Look:
+) -> PairedEvidence:
     """Judges (control, treatment) pairs whose number was settled before; sharper than `Sequential`, but only once.
 
     `control_first` says for each pair which process ran first; fewer than eight pairs tell nothing without it.
     """
     if not pairs:
         raise ValueError("at least one pair is needed")
-    question = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
-    seen = _Seen.of(pairs, control_first)
+    question = _TestSettings(smallest=smallest, false_alarms=false_alarms, better=better)
+    seen = _PairLogarithms.of(pairs, control_first)
     count = len(pairs)
     windows = (count,) if count in _WINDOWS and false_alarms >= WINDOW_LEVEL else ()
     spent = (*([0.0] * (count - 1)), false_alarms if count >= signflips.FIRST else 0.0)
@@ -125,8 +125,8 @@ def stop(
 
     What a simulation needs: no interval is worked out, so it takes a small part of the time.
     """
-    asked = _Question(smallest=smallest, false_alarms=false_alarms, better=better)
-    seen = _Seen.of(pairs[:most], None if control_first is None else control_first[:most])
+    asked = _TestSettings(smallest=smallest, false_alarms=false_alarms, better=better)
+    seen = _PairLogarithms.of(pairs[:most], None if control_first is None else control_first[:most])
     tests = _plan_tests(false_alarms, most)
     limit = math.log1p(smallest)
     looks = [(mark, *_excluded_from(seen, mark, tests)) for mark in (-limit, 0.0, limit)]
@@ -141,7 +141,7 @@ def stop(
     return len(seen.ratios), None
 
 
-def reach(look: Look, most: int) -> float | None:
+def reach(look: PairedEvidence, most: int) -> float | None:
     """The size of change that `most` pairs may tell from none, as a share, judged from the interval so far; None: not
     known yet. An interval narrows with the square root of the number of pairs."""
     low, high = look.effect.low, look.effect.high
@@ -150,7 +150,7 @@ def reach(look: Look, most: int) -> float | None:
     return math.expm1(math.log(high / low) / 2 * math.sqrt(look.pairs / max(most, look.pairs)))
 
 
-def is_in_vain(look: Look, *, smallest: float, most: int) -> bool:
+def is_in_vain(look: PairedEvidence, *, smallest: float, most: int) -> bool:
     """Whether the pairs that are left will hardly decide it: half of them are used, what all may tell is more than
     `_COARSE` times what matters, and what shows so far is less than a quarter of that. To end here calls nothing."""
     told = reach(look, most)
@@ -159,7 +159,7 @@ def is_in_vain(look: Look, *, smallest: float, most: int) -> bool:
     return told > _COARSE * smallest and abs(math.log(look.effect.point)) < math.log1p(told) / 4
 
 
-def _excluded_from(seen: _Seen, mark: float, tests: _Tests) -> tuple[float, bool]:
+def _excluded_from(seen: _PairLogarithms, mark: float, tests: _Tests) -> tuple[float, bool]:
     """From which pair on a change is excluded (infinity: never), and whether what was seen lies above it."""
     for count in (c for c in tests.windows if c <= len(seen.ratios)):
         window = _window(seen, count)
@@ -180,7 +180,7 @@ def _bounds_after(looks: Sequence[tuple[float, float, bool]], count: int) -> _Bo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class _PairLogarithms:
     """The pairs: the logarithms of both values, that of their ratio, and whether the control ran first (None: not
     known)."""
 
@@ -190,7 +190,7 @@ class _Seen:
     orders: list[bool | None] = field(default_factory=list)
 
     @classmethod
-    def of(cls, pairs: Sequence[tuple[float, float]], control_first: Sequence[bool] | None) -> _Seen:
+    def of(cls, pairs: Sequence[tuple[float, float]], control_first: Sequence[bool] | None) -> _PairLogarithms:
         orders: Sequence[bool | None] = [None] * len(pairs) if control_first is None else control_first
         if len(orders) != len(pairs):
             raise ValueError(f"the order of {len(orders)} pairs, but {len(pairs)} pairs")
@@ -213,7 +213,7 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
+class _TestSettings:
     """What is asked."""
 
     smallest: float
@@ -253,7 +253,7 @@ class _Bounds:
         return (self.low is not None and self.low > mark) or (self.high is not None and self.high < mark)
 
 
-def _look(seen: _Seen, asked: _Question, tests: _Tests, *, last: bool) -> Look:
+def _look(seen: _PairLogarithms, asked: _TestSettings, tests: _Tests, *, last: bool) -> PairedEvidence:
     ratios = seen.ratios
     point = _point(seen, len(ratios), tests)
     windows = _within(*(_window(seen, count) for count in tests.windows if count <= len(ratios)))
@@ -261,7 +261,7 @@ def _look(seen: _Seen, asked: _Question, tests: _Tests, *, last: bool) -> Look:
     if any(tests.spent[: len(ratios)]):
         bounds = _within(windows, _flip_bounds(seen, point, asked, tests.spent, windows))
     verdict, why = _verdict(point, bounds, asked, last=last)
-    return Look(
+    return PairedEvidence(
         pairs=len(ratios),
         effect=_estimate(point, bounds, asked, len(ratios)),
         verdict=verdict,
@@ -270,7 +270,7 @@ def _look(seen: _Seen, asked: _Question, tests: _Tests, *, last: bool) -> Look:
     )
 
 
-def _point(seen: _Seen, count: int, tests: _Tests) -> float:
+def _point(seen: _PairLogarithms, count: int, tests: _Tests) -> float:
     """The change that the first pairs show: where the test's own weights balance, once it is made."""
     if not any(tests.spent[:count]):
         return hodges_lehmann(seen.ratios[:count])
@@ -284,7 +284,7 @@ def hodges_lehmann(values: Sequence[float]) -> float:
     return float(np.median((given[first] + given[second]) / 2))
 
 
-def _window(seen: _Seen, count: int) -> _Bounds:
+def _window(seen: _PairLogarithms, count: int) -> _Bounds:
     """The tightest window that holds all of the first ratios but those that may lie outside, widened by its width on
     both sides. It says nothing unless it holds pairs of both orders: what the order does would pass for a change."""
     ordered = sorted(zip(seen.ratios[:count], seen.orders[:count], strict=True), key=lambda pair: pair[0])
@@ -295,7 +295,9 @@ def _window(seen: _Seen, count: int) -> _Bounds:
     return _Bounds() if one_order else _Bounds(low=low - width, high=low + 2 * width)
 
 
-def _flip_bounds(seen: _Seen, point: float, asked: _Question, spent: tuple[float, ...], windows: _Bounds) -> _Bounds:
+def _flip_bounds(
+    seen: _PairLogarithms, point: float, asked: _TestSettings, spent: tuple[float, ...], windows: _Bounds
+) -> _Bounds:
     """Where the tests cease to reject, coming from far below and from far above the point.
 
     They are made at no change itself and at both ends of what does not matter; only between those is the end
@@ -333,7 +335,7 @@ def _within(*bounds: _Bounds) -> _Bounds:
     return _Bounds(low=max(lows, default=None), high=min(highs, default=None))
 
 
-def _verdict(point: float, bounds: _Bounds, asked: _Question, *, last: bool) -> tuple[Verdict | None, str]:
+def _verdict(point: float, bounds: _Bounds, asked: _TestSettings, *, last: bool) -> tuple[Verdict | None, str]:
     smallest = math.log1p(asked.smallest)
     matters = f"±{100 * asked.smallest:.3g} %"
     low = -math.inf if bounds.low is None else bounds.low
@@ -357,7 +359,7 @@ def _verdict(point: float, bounds: _Bounds, asked: _Question, *, last: bool) -> 
     return (Verdict.UNCLEAR if last else None), why
 
 
-def _estimate(point: float, bounds: _Bounds, asked: _Question, pairs: int) -> Estimate:
+def _estimate(point: float, bounds: _Bounds, asked: _TestSettings, pairs: int) -> Estimate:
     """The ratio. Its point is moved into the interval where robust location and test differ."""
     low, high = bounds.low, bounds.high
     if low is None or high is None or low > high:
@@ -373,7 +375,7 @@ def _estimate(point: float, bounds: _Bounds, asked: _Question, pairs: int) -> Es
     )
 
 
-def _p_value(seen: _Seen, windows: _Bounds, bounds: _Bounds, tests: _Tests) -> float:
+def _p_value(seen: _PairLogarithms, windows: _Bounds, bounds: _Bounds, tests: _Tests) -> float:
     """How rare this is when nothing changed. What the windows may spend comes before what the flips spend."""
     if windows.excludes(0.0):
         return WINDOW_LEVEL

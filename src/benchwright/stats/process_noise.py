@@ -39,7 +39,7 @@ _FINEST = 2e-4  # differences below this are none: a clock's steps are no precis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Noises:
+class WeightedNoises:
     """Kinds of noise, each with the logarithm of its weight."""
 
     scale: Floats
@@ -72,9 +72,9 @@ class Noises:
         weights = np.exp(self.weight - self.weight.max())
         return math.exp(float(weights @ np.log(self.scale)) / float(weights.sum()))
 
-    def of(self, chosen: NDArray[np.intp]) -> Noises:
+    def of(self, chosen: NDArray[np.intp]) -> WeightedNoises:
         """The noises that `chosen` selects."""
-        return Noises(
+        return WeightedNoises(
             scale=self.scale[chosen],
             slower=self.slower[chosen],
             faster=self.faster[chosen],
@@ -84,7 +84,7 @@ class Noises:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Heard:
+class NeighbourNoise:
     """What one series of neighbours says: its processes against their references, and its controls against theirs."""
 
     off: Floats  # logarithm of each process over its reference
@@ -93,7 +93,7 @@ class Heard:
 
 def against_controls(
     controls: Sequence[float], processes: Sequence[float], labels: Sequence[int] | None = None
-) -> Heard:
+) -> NeighbourNoise:
     """Sets each process against the controls around it; both are logarithms, in the order in which they ran.
 
     `labels` say which processes are of one program. What two of the same differ by is noise as well: it shows whether a
@@ -111,10 +111,10 @@ def against_controls(
             best = min(ways, key=lambda way: _uncertainty(_between(x, *way)))
     off = _off(x, y, *best)
     alone = best[0] == 0 and len(same) >= _ENOUGH_CONTROLS
-    return Heard(off=off, between=_differences(off, same) if alone else _between(x, *best))
+    return NeighbourNoise(off=off, between=_differences(off, same) if alone else _between(x, *best))
 
 
-def learn_noises(between: Sequence[tuple[Floats, float]], least: float = 0.0) -> Noises:
+def learn_noises(between: Sequence[tuple[Floats, float]], least: float = 0.0) -> WeightedNoises:
     """The kinds of noise that controls leave probable, from their differences and the factor of each series.
 
     `least` is the smallest scale that figures can show (`coarseness`).
@@ -127,7 +127,9 @@ def learn_noises(between: Sequence[tuple[Floats, float]], least: float = 0.0) ->
     order = np.argsort(-weight, kind="stable")[:_MOST_NOISES]
     kept = order[weight[order] > weight[order[0]] + math.log(_BELIEVED)]
     chosen = known.of(kept)
-    return Noises(scale=chosen.scale, slower=chosen.slower, faster=chosen.faster, rest=chosen.rest, weight=weight[kept])
+    return WeightedNoises(
+        scale=chosen.scale, slower=chosen.slower, faster=chosen.faster, rest=chosen.rest, weight=weight[kept]
+    )
 
 
 def coarseness(logs: Floats) -> float:
@@ -148,7 +150,7 @@ def width(off: Floats) -> float:
 
 
 @lru_cache(maxsize=1)
-def _known_noises() -> Noises:
+def _known_noises() -> WeightedNoises:
     each = [
         (scale, slower, faster, rest)
         for scale in _SCALES
@@ -159,7 +161,7 @@ def _known_noises() -> Noises:
     ]
     scale, slower, faster, rest = np.array(each).T
     weight = -0.5 * (np.log(scale / _USUAL_SCALE) / _SCALE_SPREAD) ** 2
-    return Noises(scale=scale, slower=slower, faster=faster, rest=rest, weight=weight)
+    return WeightedNoises(scale=scale, slower=slower, faster=faster, rest=rest, weight=weight)
 
 
 def _off(x: Floats, y: Floats, half: int, quantile: float) -> Floats:

@@ -210,12 +210,12 @@ def queries_for_percentile(q: float, margin: float | None = None, confidence: fl
 
 
 @dataclass(frozen=True, slots=True)
-class _Upper:
+class _UpperRank:
     exact: int
     interpolated: float
 
 
-def _upper(count: int, q: float, tail: float) -> _Upper | None:
+def _upper(count: int, q: float, tail: float) -> _UpperRank | None:
     """The rank whose value lies above the q-quantile but for a chance of `tail`; None when even the largest may not.
 
     With B ~ binomial(count, q) values at or below the quantile, value number r is not above it when B >= r.
@@ -233,9 +233,9 @@ def _upper(count: int, q: float, tail: float) -> _Upper | None:
         r, reach = r + 1, beyond
     # now P(B >= r) >= tail >= P(B >= r + 1)
     if reach == tail or r == count:
-        return _Upper(r, float(r))
+        return _UpperRank(r, float(r))
     ratio = r * (1.0 - q) * (tail - beyond) / ((count - r) * q * (reach - tail))
-    return _Upper(r + 1, r + 1.0 / (1.0 + ratio))
+    return _UpperRank(r + 1, r + 1.0 / (1.0 + ratio))
 
 
 def _tail(count: int, q: float, r: int) -> float:

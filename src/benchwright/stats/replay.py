@@ -45,7 +45,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usual:
+class GateDefaults:
     """How the gates judge unless they are told otherwise."""
 
     smallest: float = 0.01
@@ -57,7 +57,7 @@ class Usual:
 def pairs_called(
     times: Sequence[float],
     change: float,
-    usual: Usual,
+    usual: GateDefaults,
     *,
     replays: int,
     seed: int = 0,
@@ -105,7 +105,7 @@ def pairs_called(
     return Rate(count=called, of=done)
 
 
-def rounds_called(rounds: Sequence[Estimate], change: float, usual: Usual) -> Rate:
+def rounds_called(rounds: Sequence[Estimate], change: float, usual: GateDefaults) -> Rate:
     """How often `compare` calls a change between two runs of equal processes, the second `change` slower.
 
     Runs are compared with the next one, and with one that lies half of the record away; each run is used once in

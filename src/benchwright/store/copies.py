@@ -23,7 +23,7 @@ Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copied:
+class CopySummary:
     """What a copy did. `differing` is empty when all of the one store is in the other."""
 
     runs: int  # in the store that was copied
@@ -37,7 +37,7 @@ class Copied:
     differing: tuple[str, ...]  # what does not agree in the end, each a sentence
 
 
-def copy(source: Store, target: Store, tell: Tell = lambda done, total: None) -> Copied:
+def copy(source: Store, target: Store, tell: Tell = lambda done, total: None) -> CopySummary:
     """Adds to `target` what it lacks, and then compares: counts, and a digest of every run.
 
     Raw samples are compared where they were copied now; those of runs that were there may have aged out on one side.
@@ -61,7 +61,7 @@ def copy(source: Store, target: Store, tell: Tell = lambda done, total: None) ->
         differing += _differences(_without_samples(run), target.run(name, samples=False))
     tell(len(names), len(names))
     findings = _findings(source, target, differing)
-    return Copied(
+    return CopySummary(
         runs=len(names),
         added=added,
         completed=completed,

@@ -127,7 +127,7 @@ class _Response(http.client.HTTPResponse):
         super().__init__(sock, *arguments, **options)
         raw = self.fp.detach()
         self._clock = AnswerClock(patience)
-        self.fp = io.BufferedReader(_Timed(raw, sock, self._clock))
+        self.fp = io.BufferedReader(_TimedStream(raw, sock, self._clock))
 
     def read(self, amt: int | None = None) -> bytes:
         return self._note_given(super().read(amt))
@@ -140,7 +140,7 @@ class _Response(http.client.HTTPResponse):
         return body
 
 
-class _Timed(io.RawIOBase):
+class _TimedStream(io.RawIOBase):
     def __init__(self, raw: Any, sock: Any, clock: AnswerClock) -> None:
         self._raw, self._sock, self._clock = raw, sock, clock
 

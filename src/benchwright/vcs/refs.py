@@ -19,7 +19,7 @@ _HASH = re.compile(r"[0-9a-fA-F]{4,64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
+class CheckoutAim:
     """Where to go: a commit, and the local branch to be on, if any. `tip` is where the server has that branch."""
 
     commit: str
@@ -32,7 +32,7 @@ def can_be_a_ref(name: str) -> bool:
     return not re.search(r"[\s~^:?*\[\\]|\.\.|@\{|//|/$|\.$|\.lock$|^[/-]", name)
 
 
-def aim(git: Git, branch: str, revision: str, *, pull: bool) -> Aim | None:
+def aim(git: Git, branch: str, revision: str, *, pull: bool) -> CheckoutAim | None:
     """Where `branch` and `revision` lead, or None when nothing was asked for and there is nothing to follow.
 
     With `pull` the server says what a name means, otherwise it is asked only for what is not known here.
@@ -58,7 +58,7 @@ def only_here(git: Git, name: str, besides: str) -> int:
     return int(git.ask("rev-list", "--count", name, "--not", besides, *theirs, "--"))
 
 
-def _follow(git: Git, wanted: str, pull: bool) -> Aim | None:
+def _follow(git: Git, wanted: str, pull: bool) -> CheckoutAim | None:
     refs = _candidates(wanted)
     if not pull and (known := _known_here(git, wanted, refs)):
         return known
@@ -74,9 +74,9 @@ def _follow(git: Git, wanted: str, pull: bool) -> Aim | None:
     return None
 
 
-def _known_here(git: Git, wanted: str, refs: list[str]) -> Aim | None:
+def _known_here(git: Git, wanted: str, refs: list[str]) -> CheckoutAim | None:
     if local := git.commit(f"refs/heads/{wanted}"):
-        return Aim(commit=local, branch=wanted, tip=git.commit(f"refs/remotes/origin/{wanted}") or "")
+        return CheckoutAim(commit=local, branch=wanted, tip=git.commit(f"refs/remotes/origin/{wanted}") or "")
     for ref in refs:
         commit = git.commit(_kept_as(ref)) or (git.commit(ref) if ref.startswith("refs/tags/") else None)
         if commit is not None:
@@ -84,18 +84,18 @@ def _known_here(git: Git, wanted: str, refs: list[str]) -> Aim | None:
     return None
 
 
-def _at(git: Git, commit: str, followed: Aim | None) -> Aim:
+def _at(git: Git, commit: str, followed: CheckoutAim | None) -> CheckoutAim:
     """The commit, on the branch that was asked for if it lies on that."""
     if followed and followed.tip and git.look("merge-base", "--is-ancestor", commit, followed.tip) is not None:
-        return Aim(commit=commit, branch=followed.branch, tip=followed.tip)
-    return Aim(commit=commit)
+        return CheckoutAim(commit=commit, branch=followed.branch, tip=followed.tip)
+    return CheckoutAim(commit=commit)
 
 
-def _on_top(git: Git, followed: Aim) -> Aim:
+def _on_top(git: Git, followed: CheckoutAim) -> CheckoutAim:
     """The same, or the local branch where it has commits on top of what the server has."""
     local = git.commit(f"refs/heads/{followed.branch}") if followed.branch else None
     if local is not None and git.look("merge-base", "--is-ancestor", followed.commit, local) is not None:
-        return Aim(commit=local, branch=followed.branch, tip=followed.tip)
+        return CheckoutAim(commit=local, branch=followed.branch, tip=followed.tip)
     return followed
 
 
@@ -150,7 +150,7 @@ def _kept_as(ref: str) -> str:
     return OURS + ref.removeprefix("refs/")
 
 
-def _aim_at(ref: str, commit: str) -> Aim:
+def _aim_at(ref: str, commit: str) -> CheckoutAim:
     if ref.startswith("refs/heads/"):
-        return Aim(commit=commit, branch=ref.removeprefix("refs/heads/"), tip=commit)
-    return Aim(commit=commit)
+        return CheckoutAim(commit=commit, branch=ref.removeprefix("refs/heads/"), tip=commit)
+    return CheckoutAim(commit=commit)

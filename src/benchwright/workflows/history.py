@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from benchwright.analysis import drift_detection
 from benchwright.analysis.judged_metrics import headline_metrics
-from benchwright.analysis.trend import JudgedSeries, Judging, trend_steps
+from benchwright.analysis.trend import JudgedSeries, JudgementContext, trend_steps
 from benchwright.records import Better, Result
 from benchwright.store import Miss, Series, Store, open_configured_store
 from benchwright.store.lookup import look_up
@@ -84,7 +84,7 @@ def _judge_series(
     results: Store, series: Series, results_of: Callable[[str], Sequence[Result]], most: int
 ) -> JudgedSeries:
     better = Better(series.better) if series.better else None
-    judging = Judging(metric=series.metric, better=better, results=results_of, unit=series.unit)
+    judging = JudgementContext(metric=series.metric, better=better, results=results_of, unit=series.unit)
     return JudgedSeries(
         key=series.key,
         case=series.case,

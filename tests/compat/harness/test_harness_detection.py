@@ -13,7 +13,7 @@ import pytest
 from benchwright.compat.harness import door, local_reporter
 from benchwright.compat.harness.detection import CommitPoint, find_regressed, read_points, threshold
 from benchwright.compat.harness.documents import HarnessDocument
-from benchwright.compat.harness.escalation import Ladder, Rerun, commits_of
+from benchwright.compat.harness.escalation import Escalation, Rerun, commits_of
 from benchwright.errors import OptionError
 from benchwright.events import nobody
 
@@ -137,7 +137,7 @@ def _ladder(root: Path, again: dict[str, float]) -> tuple[Runs, list[str], int]:
         local_reporter.write(root, documents[commit])
     runs = Runs(root, dict(zip(commits, values, strict=True)) | again)
     said: list[str] = []
-    code = Ladder(root=root, commits=commits, again=runs, say=said.append).climb([documents["c0"]])
+    code = Escalation(root=root, commits=commits, again=runs, say=said.append).climb([documents["c0"]])
     return runs, said, code
 
 
@@ -169,7 +169,7 @@ def test_a_commit_that_cannot_be_run_again_is_told_and_counts(tmp_path: Path) ->
     for i, value in enumerate([16.0, 15.5, *HISTORY]):
         local_reporter.write(tmp_path, _document(f"c{i}", value, command=["--info", '{"treatment": {"commit": "x"}}']))
     said: list[str] = []
-    ladder = Ladder(root=tmp_path, commits=[f"c{i}" for i in range(12)], again=refuse, say=said.append)
+    ladder = Escalation(root=tmp_path, commits=[f"c{i}" for i in range(12)], again=refuse, say=said.append)
     assert ladder.climb([document]) == 1
     assert sum("there is no program" in text for text in said) == 13
 

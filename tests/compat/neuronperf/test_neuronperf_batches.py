@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import benchwright.compat.neuronperf as npf
-from benchwright.compat.neuronperf.feeds import Feeds
+from benchwright.compat.neuronperf.feeds import CallerInputs
 from benchwright.errors import LoadError, OptionError
 from benchwright.worker.runtimes.pipeline import batches
 from benchwright.worker.runtimes.pipeline import feeds as feeding
@@ -236,7 +236,7 @@ def test_a_loaders_batch_size_need_not_be_said() -> None:
 
 def test_the_input_of_an_index_is_the_one_it_was_prepared_with(tmp_path: Path) -> None:
     inputs = [np.zeros((1, 2)), np.ones((1, 3)), np.zeros((2, 4))]
-    feeds = Feeds(inputs, asked=None, prepared=False, column=None)
+    feeds = CallerInputs(inputs, asked=None, prepared=False, column=None)
 
     def shapes(size: int, number: int | None) -> list[tuple[int, ...]]:
         fed = feeds.prepare(size, tmp_path, lambda thing, what: "", number)

@@ -12,7 +12,7 @@ import pytest
 
 import benchwright.compat.neuronperf as npf
 from benchwright.compat.neuronperf import plan
-from benchwright.compat.neuronperf.feeds import Feeds
+from benchwright.compat.neuronperf.feeds import CallerInputs
 from benchwright.compat.neuronperf.plan import CrossedDimensions, Model
 from benchwright.errors import DecodeError, DeviceError, OptionError, TargetError
 from benchwright.machine import environment
@@ -73,7 +73,7 @@ class Doubling:
 
 
 def sizes(inputs: Any, **more: Any) -> list[int]:
-    return Feeds(inputs, **{"asked": None, "prepared": False, "column": None, **more}).batch_sizes
+    return CallerInputs(inputs, **{"asked": None, "prepared": False, "column": None, **more}).batch_sizes
 
 
 def test_batch_sizes_come_from_the_leading_dimension() -> None:

@@ -20,7 +20,7 @@ from benchwright.system import whole_files
 def test_a_letter_at_the_edge_of_a_piece_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "x" * (console._PIECE - 1) + "\u00e4" + "y" * 10
     (tmp_path / "log").write_text(text, encoding="utf-8")
-    console.Echo(os.open(tmp_path / "log", os.O_RDONLY)).stop()
+    console.LogEcho(os.open(tmp_path / "log", os.O_RDONLY)).stop()
     assert capsys.readouterr().out == f"{text}\n"
 
 

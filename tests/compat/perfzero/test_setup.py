@@ -16,7 +16,7 @@ from benchwright.compat.perfzero import images, setup
 from benchwright.compat.perfzero.preparation import KEY_VARIABLE
 from benchwright.execution.hosts.engines import Image
 from benchwright.execution.images import builder as building
-from benchwright.execution.images.builder import Order
+from benchwright.execution.images.builder import ImageOrder
 
 engine, python_image = containers.engine, containers.python_image
 TITLE = "Setup time in seconds by operation:\n"
@@ -212,11 +212,11 @@ def test_a_dockerfile_here_comes_before_that_of_the_project(
 
 
 @pytest.fixture
-def orders(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
+def orders(monkeypatch: pytest.MonkeyPatch) -> list[ImageOrder]:
     """What would be built: the real base is not on this machine."""
-    found: list[Order] = []
+    found: list[ImageOrder] = []
 
-    def build(order: Order, **_: object) -> Image:
+    def build(order: ImageOrder, **_: object) -> Image:
         found.append(order)
         return Image(name=order.tag, id="sha256:0")
 
@@ -225,7 +225,7 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
     return found
 
 
-def test_every_step_is_built_anew_unless_asked(project: Path, orders: list[Order]) -> None:
+def test_every_step_is_built_anew_unless_asked(project: Path, orders: list[ImageOrder]) -> None:
     for arguments in ([], ["--no_cache"], ["--cache"]):
         assert setup.main(arguments, project) == 0
     assert [(order.cache, order.pull) for order in orders] == [(False, True), (False, True), (True, False)]
@@ -271,7 +271,7 @@ def test_a_base_that_no_registry_has_needs_the_cache(
     assert "needs --cache" in capsys.readouterr().err
 
 
-def test_without_perfzeros_default_the_built_in_dockerfile_is_used(project: Path, orders: list[Order]) -> None:
+def test_without_perfzeros_default_the_built_in_dockerfile_is_used(project: Path, orders: list[ImageOrder]) -> None:
     assert setup.main([], project) == 0
     (order,) = orders
     assert order.tag == "perfzero/tensorflow"
@@ -294,7 +294,7 @@ def test_without_perfzeros_default_the_built_in_dockerfile_is_used(project: Path
 )
 def test_a_machine_with_nvidias_driver_gets_the_image_with_cuda(
     project: Path,
-    orders: list[Order],
+    orders: list[ImageOrder],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     flag: str,

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from benchwright.errors import TargetError
-from benchwright.execution.builds import MARK, Builder, Built
+from benchwright.execution.builds import MARK, Builder, BuiltRevision
 from benchwright.execution.builds.surroundings import Surroundings
 from benchwright.execution.plan_elsewhere import plan_in
 from benchwright.execution.rounds import Plan, execute
@@ -59,7 +59,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def _says(built: Built) -> str:
+def _says(built: BuiltRevision) -> str:
     """What a child of the build sees of the package."""
     code = "import thing; print(thing.NAME)"
     environment = {**os.environ, **built.environment}
@@ -104,7 +104,7 @@ def test_an_environment_holds_nothing_that_is_installed_here(repository: Path, c
     assert run.results[0].environment.packages == {}
 
 
-def _can_import(built: Built, *names: str) -> bool:
+def _can_import(built: BuiltRevision, *names: str) -> bool:
     command = [built.python, "-c", f"import {', '.join(names)}"]
     environment = {**os.environ, **built.environment}
     return subprocess.run(command, cwd="/", env=environment, capture_output=True, check=False).returncode == 0
@@ -150,7 +150,7 @@ def test_what_was_cut_off_does_not_look_built(repository: Path, tmp_path: Path) 
 
 def test_two_at_once_build_one(repository: Path, tmp_path: Path) -> None:
     command = f"echo x >> {tmp_path}/tries"
-    found: list[Built] = []
+    found: list[BuiltRevision] = []
     threads = [
         threading.Thread(target=lambda: found.append(Builder(repository, command=command).prepare("after")))
         for _ in range(3)

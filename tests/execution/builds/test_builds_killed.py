@@ -18,10 +18,12 @@ from benchwright.system.scratch import JOB_VARIABLE
 CODE = "import sys; from pathlib import Path; from benchwright.execution.builds import commands; "
 CODE += "commands.run(sys.argv[1], Path(), {}, log=Path('log'), timeout=100, what='it')"
 
-PLAN = "import sys; from pathlib import Path; from benchwright.execution.builds import Built; "
+PLAN = "import sys; from pathlib import Path; from benchwright.execution.builds import BuiltRevision; "
 PLAN += "from benchwright.execution.plan_elsewhere import plan_in; from benchwright.records import Revision; "
 PLAN += "from benchwright.targets.sources import Request; here = Path.cwd(); "
-PLAN += "built = Built(revision=Revision(id='f' * 40, vcs='git'), folder=here, python=sys.executable, log=here); "
+PLAN += (
+    "built = BuiltRevision(revision=Revision(id='f' * 40, vcs='git'), folder=here, python=sys.executable, log=here); "
+)
 PLAN += "plan_in(built, Request(targets=['bench.py::look']))"
 
 

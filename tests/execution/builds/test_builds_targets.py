@@ -15,7 +15,7 @@ import pytest
 from benchwright.cli import main
 from benchwright.errors import TargetError
 from benchwright.execution.builds import targets
-from benchwright.execution.builds.targets import ContentPlace, Settled, settle
+from benchwright.execution.builds.targets import ContentPlace, SettledRequest, settle
 from benchwright.targets.sources import Request
 from benchwright.vcs.history import History
 
@@ -38,7 +38,7 @@ def settled(
     folder: str = "",
     tracked: Mapping[str, str] | None = None,
     **how: Any,
-) -> Settled:
+) -> SettledRequest:
     """What a target means in revisions that have these files; those of the first are checked out."""
     here = sides[0] if tracked is None else tracked
     places = [ContentPlace(label=f"v{i}", look=functools.partial(_look, has)) for i, has in enumerate(sides)]

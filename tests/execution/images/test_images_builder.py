@@ -13,7 +13,7 @@ import containers
 from benchwright.errors import NotInstalledError, OptionError
 from benchwright.execution.hosts.container import ContainerHost
 from benchwright.execution.images import builder, orders
-from benchwright.execution.images.builder import Order
+from benchwright.execution.images.builder import ImageOrder
 from benchwright.execution.images.orders import Wanted
 from benchwright.records import Environment
 
@@ -28,11 +28,11 @@ def tag(engine: str) -> Iterator[str]:
     containers.remove(engine, name)
 
 
-def _order(folder: Path, tag: str, text: str, **fields: object) -> Order:
+def _order(folder: Path, tag: str, text: str, **fields: object) -> ImageOrder:
     path = folder / "Dockerfile"
     path.write_text(text, encoding="utf-8")
     whole: dict[str, object] = {"context": folder, "dockerfile": path, "tag": tag, "arguments": {}, **fields}
-    return Order(**whole)  # type: ignore[arg-type]
+    return ImageOrder(**whole)  # type: ignore[arg-type]
 
 
 def test_an_environment_becomes_an_image_to_measure_in(python_image: str, tag: str, engine: str) -> None:

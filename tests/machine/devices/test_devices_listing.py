@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import MeasureError, NotInstalledError, OptionError
-from benchwright.machine.devices.adb_client import Ending, find_program, last_words, quote_word
+from benchwright.machine.devices.adb_client import EndMarkFilter, find_program, last_words, quote_word
 from benchwright.machine.devices.adb_facts import from_text
 from benchwright.machine.devices.listing import choose_devices, parse_attached
 
@@ -78,7 +78,7 @@ def test_without_adb_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch,
 
 @given(st.lists(st.binary(max_size=60)), st.integers(0, 255), st.integers(1, 7))
 def test_the_mark_of_the_end_is_found_however_it_is_cut(pieces: list[bytes], code: int, size: int) -> None:
-    ending = Ending("0123")
+    ending = EndMarkFilter("0123")
     own = b"".join(pieces) + b"benchwright-012"  # the beginning of a mark that is none
     whole = own + f"{ending.mark} {code}\n".encode()
     passed = b"".join(ending.feed(whole[at : at + size]) for at in range(0, len(whole), size))
@@ -86,7 +86,7 @@ def test_the_mark_of_the_end_is_found_however_it_is_cut(pieces: list[bytes], cod
 
 
 def test_what_is_certain_is_passed_on_at_once() -> None:
-    ending = Ending("0123")
+    ending = EndMarkFilter("0123")
     assert ending.feed(b"a row\n") == b"a row\n"
     assert ending.feed(b"bench") == b"" and ending.feed(b"mark\n") == b"benchmark\n"
     assert ending.code is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchwright.machine.monitors.gpu import GpuMonitor
-from benchwright.machine.monitors.tree import Totals, Use
+from benchwright.machine.monitors.tree import Totals, TreeUse
 
 GIB = 2**30
 
@@ -57,8 +57,8 @@ class Nvml(types.ModuleType):
 class Family:
     def refresh(self) -> None: ...
 
-    def use(self) -> Use:
-        return Use(1, 1, 0.0, 0, 0)
+    def use(self) -> TreeUse:
+        return TreeUse(1, 1, 0.0, 0, 0)
 
     def totals(self) -> Totals:
         return Totals()

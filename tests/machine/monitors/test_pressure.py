@@ -8,7 +8,7 @@ import pytest
 from benchwright.machine.monitors import Observation, system_cpu
 from benchwright.machine.monitors.pressure import PressureMonitor
 from benchwright.machine.monitors.system_cpu import SystemCpu
-from benchwright.machine.monitors.tree import Totals, Use
+from benchwright.machine.monitors.tree import Totals, TreeUse
 
 
 class OneProcess:
@@ -18,8 +18,8 @@ class OneProcess:
 
     def refresh(self) -> None: ...
 
-    def use(self) -> Use:
-        return Use(1, 1, self.cpu, 0, 0)
+    def use(self) -> TreeUse:
+        return TreeUse(1, 1, self.cpu, 0, 0)
 
     def totals(self) -> Totals:
         return Totals()

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from benchwright.machine.monitors import Observation
 from benchwright.machine.monitors.process import ProcessMonitor
-from benchwright.machine.monitors.tree import Totals, Use
+from benchwright.machine.monitors.tree import Totals, TreeUse
 from benchwright.records import Metric
 
 
 class ScriptedTree:
     """A tree whose every look is written down beforehand; the last one stays."""
 
-    def __init__(self, uses: list[Use], totals: list[Totals]) -> None:
+    def __init__(self, uses: list[TreeUse], totals: list[Totals]) -> None:
         self.uses, self._totals = uses, totals
         self.refreshes = 0
         self.closed = False
@@ -17,7 +17,7 @@ class ScriptedTree:
     def refresh(self) -> None:
         self.refreshes += 1
 
-    def use(self) -> Use:
+    def use(self) -> TreeUse:
         return self.uses.pop(0) if len(self.uses) > 1 else self.uses[0]
 
     def totals(self) -> Totals:
@@ -52,8 +52,8 @@ def by_name(seen: Observation) -> dict[str, Metric]:
     return {metric.name: metric for metric in seen.metrics}
 
 
-def use(rss: int, cpu: float, *, threads: int = 1, faults: int = 0, major: int = 0) -> Use:
-    return Use(rss, threads, cpu, faults, major)
+def use(rss: int, cpu: float, *, threads: int = 1, faults: int = 0, major: int = 0) -> TreeUse:
+    return TreeUse(rss, threads, cpu, faults, major)
 
 
 def test_figures_are_those_of_the_tree() -> None:

@@ -266,8 +266,8 @@ def build_mark(path: Path, draw: random.Random) -> None:
         def __init__(self) -> None:
             pass
 
-        def _answer(self, place: Path, revision: records.Revision, python: str) -> builds.Built:
-            return builds.Built(revision=revision, folder=place, python=python, log=place)
+        def _answer(self, place: Path, revision: records.Revision, python: str) -> builds.BuiltRevision:
+            return builds.BuiltRevision(revision=revision, folder=place, python=python, log=place)
 
     (path.parent / "work").mkdir(exist_ok=True)
     (path.parent / builds.MARK).write_bytes(path.read_bytes())

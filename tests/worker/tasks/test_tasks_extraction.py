@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from benchwright.records import Better
 from benchwright.targets.tasks.definition import Pattern, Task, TaskMetric
 from benchwright.worker.tasks import scanner
-from benchwright.worker.tasks.extraction import Extracted, Extractor
+from benchwright.worker.tasks.extraction import ExtractedValues, Extractor
 
 PATTERN = Pattern(text=r"v=(\S+)", series={"v": 1})
 
@@ -20,7 +20,7 @@ def _task(*metrics: TaskMetric, patterns: tuple[Pattern, ...] = (PATTERN,), olde
     return Task(name="demo", file=Path("tasks.toml"), patterns=patterns, metrics=metrics, older=older)
 
 
-def _extract(data: bytes, *metrics: TaskMetric, patterns: tuple[Pattern, ...] = (PATTERN,)) -> Extracted:
+def _extract(data: bytes, *metrics: TaskMetric, patterns: tuple[Pattern, ...] = (PATTERN,)) -> ExtractedValues:
     extractor = Extractor(_task(*(metrics or (TaskMetric(name="v", series="v"),)), patterns=patterns))
     extractor.feed(data)
     extractor.finish()

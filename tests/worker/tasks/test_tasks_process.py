@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from benchwright.system.program_output import STDERR, STDOUT
-from benchwright.targets.tasks.definition import Ready
+from benchwright.targets.tasks.definition import ReadyCommand
 from benchwright.worker.tasks.gpus import MIB, GpuWatch
 from benchwright.worker.tasks.process import TreeMemory, follow
 
 
-def _ready(*argv: str, folder: Path | None = None) -> Ready:
-    return Ready(argv=argv, directory=folder or Path.cwd(), environment=dict(os.environ), num_gpus=0, workers=0)
+def _ready(*argv: str, folder: Path | None = None) -> ReadyCommand:
+    return ReadyCommand(argv=argv, directory=folder or Path.cwd(), environment=dict(os.environ), num_gpus=0, workers=0)
 
 
-def _shell(line: str, **options: Path) -> Ready:
+def _shell(line: str, **options: Path) -> ReadyCommand:
     return _ready("/bin/sh", "-c", line, **options)
 
 

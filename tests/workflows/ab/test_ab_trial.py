@@ -14,7 +14,7 @@ from typing import Any, Self
 import pytest
 
 from benchwright.errors import StoreError, TargetError
-from benchwright.execution.builds import Built
+from benchwright.execution.builds import BuiltRevision
 from benchwright.execution.session import Plan, Setting
 from benchwright.records import (
     Better,
@@ -34,7 +34,7 @@ from benchwright.records.trials import Stage, Trial
 from benchwright.system.interrupts import Interrupt
 from benchwright.targets.sources import Request
 from benchwright.workflows.ab import trial as duel
-from benchwright.workflows.ab.trial import AbRules, Matched, TrialDestination
+from benchwright.workflows.ab.trial import AbRules, MatchedCases, TrialDestination
 
 # The stage, the side, the case's name and the pair's number become a value; None is a failure.
 Script = Callable[[str, str, str, int], float | None]
@@ -87,9 +87,11 @@ def _case(name: str, **params: int) -> Case:
     return Case(name=name, target=Target(runtime="fake", uri="fake:"), params=params)
 
 
-def _built(name: str, **known: Any) -> Built:
+def _built(name: str, **known: Any) -> BuiltRevision:
     revision = Revision(vcs="git", id=name)
-    return Built(revision=revision, folder=Path("/nowhere"), python=sys.executable, log=Path("/nowhere/log"), **known)
+    return BuiltRevision(
+        revision=revision, folder=Path("/nowhere"), python=sys.executable, log=Path("/nowhere/log"), **known
+    )
 
 
 _CASE = _case
@@ -105,7 +107,7 @@ def hold(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Trial]:
     def run(script: Script, *names: str, keeping: TrialDestination | None = None, **rules: Any) -> Trial:
         monkeypatch.setattr(Scripted, "script", staticmethod(script), raising=False)
         cases = tuple((_case(name), _case(name)) for name in names)
-        return duel.trial(OLD, NEW, Matched(cases=cases), AbRules(**rules), keeping, Plan(tags=("mine",)))
+        return duel.trial(OLD, NEW, MatchedCases(cases=cases), AbRules(**rules), keeping, Plan(tags=("mine",)))
 
     return run
 

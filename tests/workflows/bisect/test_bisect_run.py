@@ -15,7 +15,7 @@ import pytest
 
 from benchwright import schema
 from benchwright.errors import OptionError, StoreError, TargetError
-from benchwright.execution.builds import Builder, Built
+from benchwright.execution.builds import Builder, BuiltRevision
 from benchwright.records import Better, Case, Estimate, Metric, Run, Verdict
 from benchwright.records.bisections import Bisected
 from benchwright.records.findings import Finding, Suspect
@@ -25,7 +25,7 @@ from benchwright.workflows.ab.pairs import MeasuredSide
 from benchwright.workflows.bisect import run as culprits
 from benchwright.workflows.bisect import search
 from benchwright.workflows.bisect.pairs import can_last, find_adjacent, with_length
-from benchwright.workflows.bisect.search import Terms, _prior, bisect
+from benchwright.workflows.bisect.search import BisectionTerms, _prior, bisect
 
 COUNT, CULPRIT, BROKEN = 18, 11, (8, 9)
 BUILD = "sh build.sh"
@@ -137,10 +137,10 @@ def test_pairs_of_another_machine_do_not_count(repository: Path, found: Bisected
     case, builder = run.results[0].case, Builder(repository, command=BUILD)
 
     def recalled(earlier: Run) -> Bisected:
-        def case_in(built: Built) -> Case:
+        def case_in(built: BuiltRevision) -> Case:
             return culprits.move_case(case, builder.repository.root, built)
 
-        return bisect(builder, "c0", "main", case_in, Terms(most_runs=1), earlier=[earlier])
+        return bisect(builder, "c0", "main", case_in, BisectionTerms(most_runs=1), earlier=[earlier])
 
     assert recalled(run).again == found.runs
     assert recalled(dataclasses.replace(run, results=tuple(elsewhere))).again == 0
@@ -309,6 +309,6 @@ def test_a_range_in_which_nothing_changed_ends_soon(repository: Path, simulated:
 
 def test_a_suspect_stands_for_the_commits_since_the_last_that_was_measured() -> None:
     index = {f"r{i}": i for i in range(8)}
-    prior = _prior(Terms(suspects={"r5": 0.8, "r1": 0.2}, measured=("r0", "r1", "r2", "r5")), index)
+    prior = _prior(BisectionTerms(suspects={"r5": 0.8, "r1": 0.2}, measured=("r0", "r1", "r2", "r5")), index)
     assert prior.commits[3] == prior.commits[4] == prior.commits[5] > prior.commits[1] > prior.commits[6] > 0
     assert sum(prior.commits) == pytest.approx(1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchwright.errors import DecodeError, OptionError
-from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal, WatchState, What
+from benchwright.workflows.watch.journal import CommitState, JournalKind, JournalLine, WatchJournal, WatchState
 
 
 def _add(journal: WatchJournal, *entries: JournalLine) -> None:
@@ -25,13 +25,13 @@ def test_a_commit_that_did_not_end_is_taken_up_again(tmp_path: Path) -> None:
     with WatchJournal(tmp_path) as journal:
         _add(
             journal,
-            JournalLine(what=What.STARTED, revision="a"),
-            JournalLine(what=What.BEGAN, revision="b"),
-            JournalLine(what=What.RUNNING, revision="b", run="r1"),
-            JournalLine(what=What.ENDED, revision="b", run="r1", outcome=CommitState.MEASURED),
-            JournalLine(what=What.JUDGED),
-            JournalLine(what=What.BEGAN, revision="c"),
-            JournalLine(what=What.RUNNING, revision="c", run="r2"),
+            JournalLine(what=JournalKind.STARTED, revision="a"),
+            JournalLine(what=JournalKind.BEGAN, revision="b"),
+            JournalLine(what=JournalKind.RUNNING, revision="b", run="r1"),
+            JournalLine(what=JournalKind.ENDED, revision="b", run="r1", outcome=CommitState.MEASURED),
+            JournalLine(what=JournalKind.JUDGED),
+            JournalLine(what=JournalKind.BEGAN, revision="c"),
+            JournalLine(what=JournalKind.RUNNING, revision="c", run="r2"),
         )
     state = _read(tmp_path)
     assert state.start is not None and (state.start.revision, state.start.inclusive) == ("a", False)
@@ -43,10 +43,10 @@ def test_a_commit_of_a_gap_is_wanted_until_it_ended_and_does_not_move_the_line(t
     with WatchJournal(tmp_path) as journal:
         _add(
             journal,
-            JournalLine(what=What.ENDED, revision="f", run="r1", outcome=CommitState.MEASURED),
-            JournalLine(what=What.GAP, finding="x", revisions=("d", "f", "c")),
-            JournalLine(what=What.GAP, finding="y", revisions=("c", "b")),
-            JournalLine(what=What.ENDED, revision="d", run="r2", outcome=CommitState.FAILED, backfill=True),
+            JournalLine(what=JournalKind.ENDED, revision="f", run="r1", outcome=CommitState.MEASURED),
+            JournalLine(what=JournalKind.GAP, finding="x", revisions=("d", "f", "c")),
+            JournalLine(what=JournalKind.GAP, finding="y", revisions=("c", "b")),
+            JournalLine(what=JournalKind.ENDED, revision="d", run="r2", outcome=CommitState.FAILED, backfill=True),
         )
     state = _read(tmp_path)
     assert state.wanted == ["c", "b"]
@@ -57,7 +57,8 @@ def test_a_commit_of_a_gap_is_wanted_until_it_ended_and_does_not_move_the_line(t
 def test_what_could_not_be_built_has_nothing_to_judge(tmp_path: Path) -> None:
     with WatchJournal(tmp_path) as journal:
         _add(
-            journal, JournalLine(what=What.ENDED, revision="a", run="r", outcome=CommitState.UNBUILT, why="exit code 3")
+            journal,
+            JournalLine(what=JournalKind.ENDED, revision="a", run="r", outcome=CommitState.UNBUILT, why="exit code 3"),
         )
     state = _read(tmp_path)
     assert (state.last, state.newest_run, state.unjudged) == ("a", "", None)
@@ -67,29 +68,33 @@ def test_what_could_not_be_built_has_nothing_to_judge(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", [1, 7, 30])
 def test_a_line_that_was_cut_off_never_happened(tmp_path: Path, cut: int) -> None:
     with WatchJournal(tmp_path) as journal:
-        _add(journal, JournalLine(what=What.BEGAN, revision="a"), JournalLine(what=What.BEGAN, revision="b"))
+        _add(
+            journal,
+            JournalLine(what=JournalKind.BEGAN, revision="a"),
+            JournalLine(what=JournalKind.BEGAN, revision="b"),
+        )
         file = journal.file
     file.write_bytes(file.read_bytes()[:-cut])
     with WatchJournal(tmp_path) as journal:
         assert journal.state.begun is not None and journal.state.begun.revision == "a"
-        journal.add(JournalLine(what=What.ENDED, revision="a", outcome=CommitState.INTERRUPTED))
+        journal.add(JournalLine(what=JournalKind.ENDED, revision="a", outcome=CommitState.INTERRUPTED))
     assert _read(tmp_path).ended["a"].outcome is CommitState.INTERRUPTED
 
 
 def test_a_line_that_the_disk_takes_only_a_part_of_is_refused_and_spoils_nothing(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with WatchJournal(tmp_path) as journal:
-        journal.add(JournalLine(what=What.BEGAN, revision="a"))
+        journal.add(JournalLine(what=JournalKind.BEGAN, revision="a"))
         before = journal.file.read_bytes()
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
         try:
             with pytest.raises(OptionError, match="cannot be written"):
-                journal.add(JournalLine(what=What.BEGAN, revision="b"))
+                journal.add(JournalLine(what=JournalKind.BEGAN, revision="b"))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert journal.file.read_bytes() == before
         assert journal.state.begun is not None and journal.state.begun.revision == "a"
-        journal.add(JournalLine(what=What.BEGAN, revision="c"))
+        journal.add(JournalLine(what=JournalKind.BEGAN, revision="c"))
     state = _read(tmp_path)
     assert state.begun is not None and state.begun.revision == "c"
 
@@ -98,8 +103,8 @@ def test_what_could_not_be_built_may_be_wanted_once_more(tmp_path: Path) -> None
     with WatchJournal(tmp_path) as journal:
         _add(
             journal,
-            JournalLine(what=What.ENDED, revision="a", outcome=CommitState.UNBUILT),
-            JournalLine(what=What.RETRIED, revisions=("a", "unknown")),
+            JournalLine(what=JournalKind.ENDED, revision="a", outcome=CommitState.UNBUILT),
+            JournalLine(what=JournalKind.RETRIED, revisions=("a", "unknown")),
         )
     state = _read(tmp_path)
     assert (state.wanted, state.ended, state.last) == (["a"], {}, "a")
@@ -107,7 +112,7 @@ def test_what_could_not_be_built_may_be_wanted_once_more(tmp_path: Path) -> None
 
 def test_a_line_that_makes_no_sense_is_told_with_its_place(tmp_path: Path) -> None:
     with WatchJournal(tmp_path) as journal:
-        journal.add(JournalLine(what=What.BEGAN, revision="a"))
+        journal.add(JournalLine(what=JournalKind.BEGAN, revision="a"))
         file = journal.file
     file.write_text(file.read_text() + '{"what": "begun"}\n')
     with pytest.raises(DecodeError, match=r"journal\.jsonl:2"), WatchJournal(tmp_path):

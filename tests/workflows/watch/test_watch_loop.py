@@ -22,7 +22,7 @@ from benchwright.targets.sources import Request
 from benchwright.vcs.git import GitRepository
 from benchwright.vcs.history import Commit
 from benchwright.workflows.watch.commit_report import CommitReport
-from benchwright.workflows.watch.commits import Following
+from benchwright.workflows.watch.commits import FollowedBranch
 from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal
 from benchwright.workflows.watch.loop import Watched, watch
 
@@ -32,7 +32,7 @@ STORE = Path(".benchwright", "results.db")
 
 
 def _watched(build: str = "", *, pairs: int = 0, **following: Any) -> Watched:
-    asked = Following(**{"remote": "", **following})
+    asked = FollowedBranch(**{"remote": "", **following})
     request = Request(targets=[repositories.TARGET])
     return Watched(repo=Path("project"), request=request, following=asked, build=build, pairs=pairs)
 

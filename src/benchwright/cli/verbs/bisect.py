@@ -13,7 +13,7 @@ from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
     from benchwright.workflows.bisect.run import Range
-    from benchwright.workflows.bisect.search import Terms
+    from benchwright.workflows.bisect.search import BisectionTerms
 
 
 @click.command("bisect")
@@ -101,12 +101,12 @@ def _range(given: dict[str, Any]) -> Range:
     return Range(finding=finding, good=given["good"], bad=given["bad"], case=given["case"])
 
 
-def _terms(given: dict[str, Any]) -> Terms:
+def _terms(given: dict[str, Any]) -> BisectionTerms:
     from benchwright.units import parse_percent
     from benchwright.workflows.ab.run import fresh_seed
-    from benchwright.workflows.bisect.search import Terms
+    from benchwright.workflows.bisect.search import BisectionTerms
 
-    return Terms(
+    return BisectionTerms(
         confidence=parse_percent(given["confidence"], "--confidence", zero=False),
         most_runs=given["most_runs"],
         metric=only_one(given["metrics"], "--metric", "a bisection judges one metric"),

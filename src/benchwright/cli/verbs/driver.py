@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from benchwright.records import Run
 
 
-class _NeverStale(click.Command):
+class _DriverCommand(click.Command):
     """Removes an earlier run's result file before the command line is read: this run did not write it.
 
     `--help` runs nothing, so it removes nothing.
@@ -27,7 +27,7 @@ class _NeverStale(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command(cls=_NeverStale)
+@click.command(cls=_DriverCommand)
 @click.option("--task-name", required=True, help="The task to run; also names the log, TASK.log.")
 @click.option("--num-gpus", type=int, help="GPUs to use and to watch; rewrites --gpus N in the command, 0 removes it.")
 @click.option("--epochs", type=int, help="Rewrites --epochs N in the command.")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from benchwright.notify import MessageDelivery
 
 
-class _Notify(click.Group):
+class _NotifyGroup(click.Group):
     """A group in which a word that is no command is a finding, for `send`."""
 
     def resolve_command(
@@ -23,7 +23,7 @@ class _Notify(click.Group):
         return super().resolve_command(ctx, args if known else ["send", *args])
 
 
-@click.group("notify", cls=_Notify)
+@click.group("notify", cls=_NotifyGroup)
 def command() -> None:
     """Tell people of findings: webhooks, GitHub, GitLab, Slack, e-mail and more.
 

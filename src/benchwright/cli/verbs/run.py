@@ -29,7 +29,7 @@ from benchwright.cli.targets import (
 COMMAND = "benchwright.command"
 
 
-class _WithCommand(click.Command):
+class _RunCommand(click.Command):
     """Keeps what follows `--` apart: it is a command to measure, not targets."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -40,7 +40,7 @@ class _WithCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command(cls=_WithCommand)
+@click.command(cls=_RunCommand)
 @click.argument("targets", nargs=-1, metavar="[TARGET]... [-- COMMAND...]")
 @RUNTIME
 @DEVICE

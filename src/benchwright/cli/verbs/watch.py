@@ -96,7 +96,7 @@ def _watch_settings(given: Mapping[str, Any]) -> Watched:
     from benchwright.cli.targets import build_spec_of, cpus_of, request_of
     from benchwright.units import parse_percent
     from benchwright.workflows import run
-    from benchwright.workflows.watch.commits import Following
+    from benchwright.workflows.watch.commits import FollowedBranch
     from benchwright.workflows.watch.loop import Watched
 
     commit_file, status_file = (Path(given[name]) if given[name] else None for name in ("commit_file", "status_file"))
@@ -104,7 +104,7 @@ def _watch_settings(given: Mapping[str, Any]) -> Watched:
     return Watched(
         repo=build.repo,
         request=request_of(given),
-        following=Following(
+        following=FollowedBranch(
             remote=given["remote"],
             branch=given["branch"],
             since=given["since"],

@@ -14,7 +14,7 @@ from benchwright.records import Load, Result, Run, Scalar, Status
 from benchwright.targets import sources
 from benchwright.targets.sources import Request
 from benchwright.targets.tasks import binding, reader
-from benchwright.worker.tasks.extraction import Extracted, Extractor
+from benchwright.worker.tasks.extraction import ExtractedValues, Extractor
 from benchwright.workflows.run import command_line, measure
 
 TEMPLATE = "task_config_template.cfg"
@@ -129,7 +129,7 @@ def add_printed_metrics(result: Result, log: Path) -> Result:
     return replace(result, metrics=(*result.metrics, *found.metrics), details={**result.details, **found.details})
 
 
-def _extract_metrics(result: Result, log: Path) -> Extracted:
+def _extract_metrics(result: Result, log: Path) -> ExtractedValues:
     file, _, name = result.case.target.uri.rpartition("::")
     task = reader.read(Path(file), name)[0]
     params = {key: value for key, value in result.case.params.items() if key != "runtime"}

@@ -25,11 +25,11 @@ from benchwright.compat.harness import (
     run as running,
 )
 from benchwright.compat.harness.documents import HarnessDocument
-from benchwright.compat.harness.escalation import Ladder, Rerun
+from benchwright.compat.harness.escalation import Escalation, Rerun
 from benchwright.compat.harness.flags import HarnessFlags
 from benchwright.compat.harness.info import InfoDocument
 from benchwright.compat.harness.reporters import Reports
-from benchwright.compat.harness.run import Work
+from benchwright.compat.harness.run import DeviceMeasurement
 from benchwright.compat.harness.specs import loader, lookups, planner
 from benchwright.compat.harness.specs.plans import PlannedTest, SpecPlan, SpecRequest
 from benchwright.errors import OptionError, StoreError, TargetError, did_you_mean
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
     commits = escalation.commits_of(done.info.document.get("regression_commits"))
     if not (root and commits and done.documents) or done.run_type != "benchmark" or done.code == INTERRUPTED_CODE:
         return done.code
-    ladder = Ladder(
+    ladder = Escalation(
         root=Path(root),
         commits=commits,
         again=lambda step: _rerun(step, arguments, watching),
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str], watching: Watching) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Done:
+class _SuiteOutcome:
     """One suite that was carried out."""
 
     flags: HarnessFlags
@@ -88,7 +88,7 @@ def _rerun(step: Rerun, arguments: Sequence[str], watching: Watching) -> int:
     return code
 
 
-def _run_suite(arguments: Sequence[str], watching: Watching, *, only: Rerun | None = None) -> _Done:
+def _run_suite(arguments: Sequence[str], watching: Watching, *, only: Rerun | None = None) -> _SuiteOutcome:
     """Runs the suite; with `only`, that test on that device."""
     flags = _read_flags(arguments)
     given = info.parse(
@@ -102,7 +102,7 @@ def _run_suite(arguments: Sequence[str], watching: Watching, *, only: Rerun | No
         sys.stdout.write(planner.describe_plan(planned).rstrip() + "\n")
         sys.stdout.flush()  # before a refusal is said on standard error
         _refuse_impossible(flags, planned)
-        return _Done(flags=flags, info=given, code=0)
+        return _SuiteOutcome(flags=flags, info=given, code=0)
     for notice in (*planned.notices, *devices.list_doubts(flags), *_find_vain_options(flags, given)):
         say(str(notice))
     _refuse_impossible(flags, planned)
@@ -117,7 +117,7 @@ def _run_suite(arguments: Sequence[str], watching: Watching, *, only: Rerun | No
             devices.reboot(flags, where)
         code, told = _carry_out(flags, given, works, _repeatable_arguments(arguments, flags, given), watching)
     complete = only is not None or len(tests) == len(planned.tests)
-    return _Done(flags=flags, info=given, code=code or int(not complete), documents=told)
+    return _SuiteOutcome(flags=flags, info=given, code=code or int(not complete), documents=told)
 
 
 @contextmanager
@@ -137,7 +137,11 @@ def _repeatable_arguments(arguments: Sequence[str], flags: HarnessFlags, given: 
 
 
 def _carry_out(
-    flags: HarnessFlags, given: InfoDocument, works: Sequence[Work], arguments: Sequence[str], watching: Watching
+    flags: HarnessFlags,
+    given: InfoDocument,
+    works: Sequence[DeviceMeasurement],
+    arguments: Sequence[str],
+    watching: Watching,
 ) -> tuple[int, list[HarnessDocument]]:
     command = documents.mask_command((*COMMAND, *arguments))
     notes = {running.note_key(work): outcome.notes(flags, given, work, command) for work in works}
@@ -253,7 +257,7 @@ def _first_runnable(planned: SpecPlan) -> PlannedTest:
 
 def _measure(
     flags: HarnessFlags,
-    works: Sequence[Work],
+    works: Sequence[DeviceMeasurement],
     notes: Notes,
     command: Sequence[str],
     watching: Watching,
@@ -280,7 +284,7 @@ def _has_table(flags: HarnessFlags) -> bool:
     return not (flags.as_json or flags.screen or flags.simple_screen)
 
 
-def _describe_failures(run: Run, works: Sequence[Work]) -> Iterator[str]:
+def _describe_failures(run: Run, works: Sequence[DeviceMeasurement]) -> Iterator[str]:
     """Yields what went wrong in each test, with the end of what its program printed."""
     for work, result in zip(works, run.results, strict=True):
         error = result.error

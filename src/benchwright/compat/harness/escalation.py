@@ -39,7 +39,7 @@ class Rerun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ladder:
+class Escalation:
     """Benchmark, verify, regress. `again` makes a run and returns its exit code; `say` tells a person."""
 
     root: Path  # of the local reporter

@@ -14,7 +14,7 @@ Entries = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class MergedEntries:
     """Entries as documents hold them, and what should be said about them."""
 
     data: dict[str, dict[str, Any]]
@@ -27,7 +27,7 @@ def merge_entries(
     *,
     rules: SummaryRules = SummaryRules.TODAY,
     statistics: Sequence[str] = (),
-) -> Merged:
+) -> MergedEntries:
     """The treatment's entries, summarised, with the control's beside where there is one of that name.
 
     An entry of metric error brings its own control (the golden values) and its own differences. What the control does
@@ -47,7 +47,7 @@ def merge_entries(
                 one |= _compare_with_control(one, other, rules)
         one.pop("diff_values", None)
         data[key] = one
-    return Merged(data=data, warnings=tuple(warnings))
+    return MergedEntries(data=data, warnings=tuple(warnings))
 
 
 def difference(treatment: Mapping[str, float | None], control: Mapping[str, float | None]) -> Summary:

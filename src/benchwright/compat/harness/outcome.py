@@ -12,7 +12,7 @@ from benchwright.compat.harness.documents import HarnessDocument, MetaFacts, as_
 from benchwright.compat.harness.entries import Entry, entries
 from benchwright.compat.harness.flags import HarnessFlags, parse_names
 from benchwright.compat.harness.info import CONTROL, TREATMENT, BuildSide, InfoDocument
-from benchwright.compat.harness.run import Work
+from benchwright.compat.harness.run import DeviceMeasurement
 from benchwright.compat.harness.summaries import SummaryRules
 from benchwright.execution.attempt import INTERRUPTED
 from benchwright.records import Result, Run, Status, Value
@@ -30,7 +30,7 @@ class DeviceReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Notes:
+class _ResultNotes:
     """The notes that this door left with a result; of a result of another door, what stands for them."""
 
     side: str = TREATMENT
@@ -43,7 +43,7 @@ class _Notes:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
-def notes(flags: HarnessFlags, info: InfoDocument, work: Work, command: Sequence[str]) -> dict[str, Value]:
+def notes(flags: HarnessFlags, info: InfoDocument, work: DeviceMeasurement, command: Sequence[str]) -> dict[str, Value]:
     """Returns the notes that are kept with a result, so that its document can be made at any time.
 
     An `OptionError` for a statistic that does not exist: now, before anything is measured.
@@ -87,7 +87,7 @@ def _was_tried(result: Result) -> bool:
     return result.status is not Status.SKIPPED and (result.error is None or result.error.kind != INTERRUPTED)
 
 
-def _make_report(kept: _Notes, result: Result, control: Result | None) -> DeviceReport:
+def _make_report(kept: _ResultNotes, result: Result, control: Result | None) -> DeviceReport:
     if result.status is not Status.OK:
         return DeviceReport(document=HarnessDocument(meta=dict(kept.meta), data={}))
     found = entries(result, metric=kept.metric, operators=kept.operators)
@@ -109,7 +109,9 @@ def _mark_regressed(key: str, entry: Entry, regressed: Sequence[str]) -> Entry:
     return {**entry, "regressed": 1} if {key, str(entry.get("type"))} & {*regressed} else entry
 
 
-def _facts(flags: HarnessFlags, info: InfoDocument, work: Work, command: Sequence[str], run_type: str) -> MetaFacts:
+def _facts(
+    flags: HarnessFlags, info: InfoDocument, work: DeviceMeasurement, command: Sequence[str], run_type: str
+) -> MetaFacts:
     test, control = work.test, info.control
     return MetaFacts(
         backend=flags.platform,
@@ -142,16 +144,16 @@ def _builds(sides: Sequence[BuildSide]) -> Iterator[tuple[str, str]]:
 # ---- results of any door ----
 
 
-def _read_notes(run: Run, result: Result) -> _Notes:
+def _read_notes(run: Run, result: Result) -> _ResultNotes:
     """Reads the notes of the harness's door, with checks: a run may come from anyone."""
     found = result.details.get(DETAILS)
     if not isinstance(found, Mapping) or not isinstance(found.get("meta"), Mapping):
-        return _Notes(meta=documents.meta(_facts_of_other_door(run, result)), pair=result.id)
+        return _ResultNotes(meta=documents.meta(_facts_of_other_door(run, result)), pair=result.id)
     rules = str(found.get("rules"))
     meta = found["meta"]
     assert isinstance(meta, Mapping)
     usual = documents.meta(_facts_of_other_door(run, result))
-    return _Notes(
+    return _ResultNotes(
         side=str(found.get("side")),
         pair=str(found.get("pair")),
         rules=SummaryRules(rules) if rules in {*SummaryRules} else SummaryRules.TODAY,

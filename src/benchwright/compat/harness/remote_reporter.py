@@ -49,7 +49,7 @@ def send(address: str, token: str, documents: Sequence[HarnessDocument], how: Se
     how = how or SendOptions()
     endpoint = remote_post.parse_endpoint(address)
     waiting = [batch for document in documents if (batch := logs(document, endpoint.category, rules=how.rules))]
-    sending = _Sending(endpoint, token, how)
+    sending = _ServerSession(endpoint, token, how)
     try:
         sending.send_spooled()
         sending.send_new(waiting)
@@ -70,7 +70,7 @@ def keep(address: str, documents: Sequence[HarnessDocument], how: SendOptions) -
     """Puts the entries of each document into the spool, from which the next `send` takes them."""
     endpoint = remote_post.parse_endpoint(address)
     waiting = [batch for document in documents if (batch := logs(document, endpoint.category, rules=how.rules))]
-    _Sending(endpoint, "", how).keep(waiting)
+    _ServerSession(endpoint, "", how).keep(waiting)
 
 
 def logs(document: HarnessDocument, category: str, *, rules: SummaryRules = SummaryRules.TODAY) -> list[Log]:
@@ -106,7 +106,7 @@ def _message(entry: Mapping[str, Any], normal: Mapping[str, Any], times: Mapping
     return json.dumps(json_value(as_json(message), finite=False), sort_keys=True)
 
 
-class _Sending:
+class _ServerSession:
     """One server, for as long as one call of `send`."""
 
     def __init__(self, endpoint: Endpoint, token: str, how: SendOptions) -> None:

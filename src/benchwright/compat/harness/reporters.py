@@ -12,7 +12,7 @@ from benchwright.compat.harness import outcome
 from benchwright.compat.harness.documents import HarnessDocument, as_json, commit_date
 from benchwright.compat.harness.flags import HarnessFlags
 from benchwright.compat.harness.outcome import DeviceReport
-from benchwright.compat.harness.run import Work
+from benchwright.compat.harness.run import DeviceMeasurement
 from benchwright.compat.harness.summaries import OF_THE_SEED, SummaryRules
 from benchwright.errors import BenchwrightError, OptionError
 from benchwright.events import Began, Ended, Event
@@ -42,7 +42,7 @@ class Reports:
     tries again at the end.
     """
 
-    def __init__(self, flags: HarnessFlags, works: Sequence[Work]) -> None:
+    def __init__(self, flags: HarnessFlags, works: Sequence[DeviceMeasurement]) -> None:
         self._flags = flags
         self._pairs = [work.pair for work in works]
         self._results: dict[int, Result] = {}

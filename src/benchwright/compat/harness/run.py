@@ -34,7 +34,7 @@ WEEK = 7 * 86400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class DeviceMeasurement:
     """One measurement: a test, with one of the programs, on one device."""
 
     test: PlannedTest
@@ -56,16 +56,16 @@ def plan_works(
     devices: Sequence[tuple[str, DeviceFacts]],
     *,
     core: int | None = None,
-) -> list[Work]:
+) -> list[DeviceMeasurement]:
     """Plans all measurements in order, and puts every file into the cache. Nothing has run yet when this raises.
 
     On this machine, `core` is for the programs of tests that choose none, treatment and control alike.
     """
-    shelves = _Shelves(flags.model_cache)
+    shelves = _ModelCache(flags.model_cache)
     placed = [shelves.place_files(test) for test in tests]
     numbers = _number_tests(tests)
     versions = {side.program: _version(Path(side.program)) for side in info.sides}
-    found: list[Work] = []
+    found: list[DeviceMeasurement] = []
     for text, about in devices:
         for number, test in enumerate(tests):
             for side in info.sides:
@@ -78,7 +78,7 @@ def plan_works(
                     one = _make_pass(flags, test, side, placed[number], core if about.kind == "host" else None)
                     case = _case(test, text, one, params, versions[side.program])
                 pair = f"{about.serial} {number}"
-                found.append(Work(test=test, side=side, about=about, pair=pair, case=case))
+                found.append(DeviceMeasurement(test=test, side=side, about=about, pair=pair, case=case))
     return found
 
 
@@ -98,7 +98,7 @@ def usable_cores(tests: Sequence[PlannedTest], devices: Sequence[tuple[str, Devi
 
 def measure(
     flags: HarnessFlags,
-    planned: Sequence[Work],
+    planned: Sequence[DeviceMeasurement],
     notes: Mapping[str, Mapping[str, Value]],
     *,
     command: Sequence[str],
@@ -117,19 +117,19 @@ def measure(
         operators=_wants_operators(planned),
         monitors=() if any(work.case.target.device.startswith("adb:") for work in planned) else rounds.MONITORS,
     )
-    folders = _Folders() if flags.save or flags.debug else None
+    folders = _OutputFolders() if flags.save or flags.debug else None
     if folders is not None and flags.framework not in inprocess.FRAMEWORKS:
         plan = replace(plan, folder=lambda case, number: folders.next())
     with contextlib.closing(folders) if folders else contextlib.nullcontext():
         return run.execute(plan, store=flags.store, save=flags.save, listener=listener)
 
 
-def note_key(work: Work) -> str:
+def note_key(work: DeviceMeasurement) -> str:
     """Returns the key that tells the measurements of a run apart."""
     return f"{work.pair} {work.side.name}"
 
 
-class _Folders:
+class _OutputFolders:
     """Where programs' outputs and logs stay: one folder for each measurement; those that stay empty go."""
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class _Folders:
                 folder.rmdir()
 
 
-class _Shelves:
+class _ModelCache:
     """The older model cache. Files that several tests share are looked at once."""
 
     def __init__(self, root: Path) -> None:
@@ -240,11 +240,11 @@ def _has_control(test: PlannedTest) -> bool:
     return test.metric == "delay" if test.seed_dialect else test.metric != "error"
 
 
-def _rest(flags: HarnessFlags, before: Work) -> float:
+def _rest(flags: HarnessFlags, before: DeviceMeasurement) -> float:
     return flags.cooldown if before.test.cooldown is None else before.test.cooldown
 
 
-def _wants_operators(planned: Sequence[Work]) -> bool:
+def _wants_operators(planned: Sequence[DeviceMeasurement]) -> bool:
     """Whether a library records operators, in a pass whose times are dropped. Programs report their own."""
     library = [work.test for work in planned if work.test.framework in inprocess.FRAMEWORKS]
     return any(map(inprocess.wants_operators, library))

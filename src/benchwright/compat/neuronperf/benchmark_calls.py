@@ -9,7 +9,7 @@ from typing import Any
 from benchwright.compat.neuronperf import choice, measurement
 from benchwright.compat.neuronperf.choice import BenchmarkSettings
 from benchwright.compat.neuronperf.handover import refuse_nesting
-from benchwright.compat.neuronperf.measurement import Wish
+from benchwright.compat.neuronperf.measurement import CallSettings
 from benchwright.compat.neuronperf.messages import USUAL, VOICE
 from benchwright.compat.neuronperf.metrics import resolve_metrics as asked_metrics
 from benchwright.compat.neuronperf.plan import device_of, read_whole_numbers, usable_type
@@ -106,7 +106,7 @@ def benchmark(
             "load": load_fn,
             "dataset_loader": dataset_loader_fn,
         }
-        wish = Wish(
+        wish = CallSettings(
             runtime=OBJECT if load_fn is not None else _choose_runtime(runtime, chosen),
             models=chosen.handles,
             feeds=chosen.feeds,

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchwright import plugins
 from benchwright.compat.neuronperf import model_index
-from benchwright.compat.neuronperf.feeds import Feeds
+from benchwright.compat.neuronperf.feeds import CallerInputs
 from benchwright.compat.neuronperf.plan import (
     MAX,
     Configuration,
@@ -57,7 +57,7 @@ class ChosenModels:
     name: str
     models: Sequence[Model]
     handles: Mapping[str, Any]
-    feeds: Feeds
+    feeds: CallerInputs
 
 
 def choose_models(model: Any, inputs: Any, settings: BenchmarkSettings) -> ChosenModels:
@@ -65,7 +65,7 @@ def choose_models(model: Any, inputs: Any, settings: BenchmarkSettings) -> Chose
     path = os.fspath(model) if isinstance(model, str | os.PathLike) else ""
     if path.endswith(model_index.ENDING):
         return _choose_from_index(path, inputs, settings)
-    feeds = Feeds(
+    feeds = CallerInputs(
         inputs,
         asked=settings.batch_sizes,
         prepared=settings.prepared,
@@ -105,7 +105,7 @@ def _choose_from_index(path: str, inputs: Any, settings: BenchmarkSettings) -> C
     )
     if not index["model_configs"]:
         raise TargetError(f"{path}: no model fits what was asked for", remedy="ask for sizes that it has")
-    feeds = Feeds(
+    feeds = CallerInputs(
         inputs,
         asked=settings.batch_sizes if settings.prepared else None,
         prepared=settings.prepared,

@@ -17,7 +17,7 @@ from benchwright.worker.runtimes.pipeline import batches, examples, feeds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fed:
+class PreparedInputs:
     """Inputs that are ready to be used: a folder of examples, or a reference to a data set."""
 
     source: str
@@ -26,7 +26,7 @@ class Fed:
     cut: bool = False  # there were more items than are written out
 
 
-class Feeds:
+class CallerInputs:
     """The caller's inputs. `batch_sizes` are those there is something for; `prepare(size)` makes it ready.
 
     An array, a mapping or a tuple is one example, a list is several; anything else that has items or can be iterated,
@@ -46,13 +46,13 @@ class Feeds:
         self._loader = loader
         listed = isinstance(inputs, list)
         self.is_dataset = column is not None or loader is not None or not (listed or _is_example(inputs))
-        self._made: dict[tuple[int, int | None], Fed] = {}
+        self._made: dict[tuple[int, int | None], PreparedInputs] = {}
         self._examples: list[Any] = [] if self.is_dataset else (inputs if listed else [inputs])
         if not self.is_dataset and not self._examples:
             raise OptionError("inputs is an empty list", remedy="give at least one example")
         self.batch_sizes = self._find_sizes()
 
-    def prepare(self, size: int, folder: Path, refer: Refer, number: int | None = None) -> Fed:
+    def prepare(self, size: int, folder: Path, refer: Refer, number: int | None = None) -> PreparedInputs:
         """What a configuration of this batch size is fed; examples are written below `folder`.
 
         `number` is that of the input which its index names: that one is used if it has the size.
@@ -105,7 +105,7 @@ class Feeds:
             return examples.batch_size(feeds.without_target(item, self._column))
         raise OptionError("dataset_loader_fn gives no batch")
 
-    def _write_examples(self, size: int, number: int | None, folder: Path) -> Fed:
+    def _write_examples(self, size: int, number: int | None, folder: Path) -> PreparedInputs:
         chosen = self._examples
         if not (self._prepared and self._asked):
             chosen = [each for each in chosen if examples.batch_size(each) == size]
@@ -116,14 +116,14 @@ class Feeds:
             chosen = [chosen[list(self._asked).index(size)]]
         return self._write(folder / f"batch-{size}-{'all' if number is None else number}", chosen)
 
-    def _data_set(self, folder: Path, refer: Refer) -> Fed:
-        once = isinstance(self._inputs, list | _Resumed) or hasattr(self._inputs, "__next__")
+    def _data_set(self, folder: Path, refer: Refer) -> PreparedInputs:
+        once = isinstance(self._inputs, list | _RestoredIterator) or hasattr(self._inputs, "__next__")
         if not once:  # what can be iterated once only must do for every configuration
             with contextlib.suppress(TargetError):
-                return Fed(source=refer(self._inputs, "inputs"), kind=feeds.DATA_SET)
+                return PreparedInputs(source=refer(self._inputs, "inputs"), kind=feeds.DATA_SET)
         return self._write(folder / "items", feeds.items_of(_make_data_set(self._inputs)))
 
-    def _write(self, folder: Path, items: Any) -> Fed:
+    def _write(self, folder: Path, items: Any) -> PreparedInputs:
         with _blame_inputs():
             count, complete = examples.write(folder, items)
         if not count:
@@ -133,7 +133,7 @@ class Feeds:
                 f"the data set is used up to its item {count}; "
                 "give a function that makes it, at the top level of a file, to use all of it"
             )
-        return Fed(source=str(folder), kind=feeds.EXAMPLES, count=count, cut=not complete)
+        return PreparedInputs(source=str(folder), kind=feeds.EXAMPLES, count=count, cut=not complete)
 
 
 @contextlib.contextmanager
@@ -162,10 +162,10 @@ def _make_data_set(inputs: Any) -> Any:
 
 def _put_back(inputs: Any, data: Any, first: Any) -> Any:
     """Returns the inputs with their first item still in them: an iterator gives it only once."""
-    return _Resumed(first, data) if inputs is data and hasattr(data, "__next__") else inputs
+    return _RestoredIterator(first, data) if inputs is data and hasattr(data, "__next__") else inputs
 
 
-class _Resumed:
+class _RestoredIterator:
     """An iterator with its first item put back."""
 
     def __init__(self, first: Any, rest: Any) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.compat.neuronperf import handover, inprocess
-from benchwright.compat.neuronperf.feeds import Fed, Feeds
+from benchwright.compat.neuronperf.feeds import CallerInputs, PreparedInputs
 from benchwright.compat.neuronperf.handover import Refer
 from benchwright.compat.neuronperf.messages import DEBUG, VOICE
 from benchwright.compat.neuronperf.plan import Configuration
@@ -32,12 +32,12 @@ GUESS = 5.0  # seconds that a configuration takes besides its duration, until on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class CallSettings:
     """What holds for every configuration of one call."""
 
     runtime: str  # the inner one
     models: Mapping[str, Any]  # by model_filename: the path, or the class or function
-    feeds: Feeds
+    feeds: CallerInputs
     functions: Mapping[str, Any] = field(default_factory=dict)  # the user's own, by the pipeline's names for them
     options: Mapping[str, Scalar] = field(default_factory=dict)  # of the inner runtime
     device: str = "cpu"
@@ -63,16 +63,16 @@ class RawResults:
     error: str = ""  # why there is no result
 
 
-def measure(wish: Wish, configurations: Sequence[Configuration]) -> list[tuple[Configuration, RawResults]]:
+def measure(wish: CallSettings, configurations: Sequence[Configuration]) -> list[tuple[Configuration, RawResults]]:
     """One pair for each configuration, in order. After Ctrl-C, those that were finished."""
     with _workshop(configurations) as (folder, refer):
-        return _pair_results(configurations, _Work(wish, folder, refer).measure(configurations))
+        return _pair_results(configurations, _CallMeasurement(wish, folder, refer).measure(configurations))
 
 
-def evaluate(wish: Wish, configurations: Sequence[Configuration]) -> list[tuple[Configuration, RawResults]]:
+def evaluate(wish: CallSettings, configurations: Sequence[Configuration]) -> list[tuple[Configuration, RawResults]]:
     """Measures how right each model is, and times nothing; one pair for each configuration."""
     with _workshop(configurations) as (folder, refer):
-        return _pair_results(configurations, _Work(wish, folder, refer).evaluate(configurations))
+        return _pair_results(configurations, _CallMeasurement(wish, folder, refer).evaluate(configurations))
 
 
 def _pair_results(
@@ -97,10 +97,10 @@ def _workshop(configurations: Sequence[Configuration]) -> Iterator[tuple[Path, R
                 yield Path(folder), refer
 
 
-class _Work:
+class _CallMeasurement:
     """One call: the cases, their runs, what they leave."""
 
-    def __init__(self, wish: Wish, folder: Path, refer: Refer) -> None:
+    def __init__(self, wish: CallSettings, folder: Path, refer: Refer) -> None:
         self._wish, self._folder, self._refer = wish, folder, refer
         self._kept = Path.cwd() / ARTIFACTS / new_run_id() if wish.save else folder / "output"
         self._interrupted = False
@@ -123,14 +123,16 @@ class _Work:
         found, planned = self._plan(configurations)
         return self._add_accuracy(planned, found)
 
-    def _plan(self, configurations: Sequence[Configuration]) -> tuple[dict[int, RawResults], list[_Planned]]:
+    def _plan(self, configurations: Sequence[Configuration]) -> tuple[dict[int, RawResults], list[_PlannedCase]]:
         """Returns the configurations that cannot be begun, and the cases of the others."""
         found = {n: RawResults(result=None, error=each.error) for n, each in enumerate(configurations) if each.error}
-        return found, [_Planned(n, each, self._case(each)) for n, each in enumerate(configurations) if not each.error]
+        return found, [
+            _PlannedCase(n, each, self._case(each)) for n, each in enumerate(configurations) if not each.error
+        ]
 
     def _execute(
-        self, planned: Sequence[_Planned], cpus: tuple[int, ...], listener: Listener
-    ) -> Iterator[tuple[_Planned, Result]]:
+        self, planned: Sequence[_PlannedCase], cpus: tuple[int, ...], listener: Listener
+    ) -> Iterator[tuple[_PlannedCase, Result]]:
         """Runs the cases in one run of the core's."""
         numbers = {id(each.case): each.number for each in planned}
         plan = Plan(
@@ -146,9 +148,9 @@ class _Work:
         run = execute(plan, store=self._wish.store, save=self._wish.save, listener=listener)
         return zip(planned, run.results, strict=True)
 
-    def _add_accuracy(self, planned: Sequence[_Planned], found: dict[int, RawResults]) -> dict[int, RawResults]:
+    def _add_accuracy(self, planned: Sequence[_PlannedCase], found: dict[int, RawResults]) -> dict[int, RawResults]:
         """Adds how right each model is, which neither copies nor workers change: one pass for each file and size."""
-        passes: dict[tuple[str, int], _Planned] = {}
+        passes: dict[tuple[str, int], _PlannedCase] = {}
         for each in planned:
             passes.setdefault(each.model, replace(each, number=-1 - len(passes), case=self._evaluation(each)))
         if not passes:
@@ -162,7 +164,7 @@ class _Work:
         return found
 
     def _raw_results(
-        self, planned: _Planned, result: Result | None, copies: Sequence[parts.CopyReport] = ()
+        self, planned: _PlannedCase, result: Result | None, copies: Sequence[parts.CopyReport] = ()
     ) -> RawResults:
         fed = self._feed(planned.configuration)
         return RawResults(result=result, copies=copies, cut=fed.cut, items=fed.count if fed.cut else 0)
@@ -192,7 +194,7 @@ class _Work:
             ),
         )
 
-    def _evaluation(self, planned: _Planned) -> Case:
+    def _evaluation(self, planned: _PlannedCase) -> Case:
         """Returns a case that runs the model over the whole data set, once."""
         options = {**planned.case.target.options, "evaluate": json.dumps(list(map(self._metric, self._wish.metrics)))}
         target = replace(planned.case.target, options=options)
@@ -202,7 +204,7 @@ class _Work:
         kind = metric["metric"]
         return {**metric, "metric": kind if isinstance(kind, str) else self._refer(kind, f"metric {metric['name']}")}
 
-    def _target(self, configuration: Configuration, fed: Fed) -> Target:
+    def _target(self, configuration: Configuration, fed: PreparedInputs) -> Target:
         wish, options = self._wish, dict[str, Scalar]()
         for name, function in wish.functions.items():
             options[name] = self._refer(function, f"{name}_fn")
@@ -217,7 +219,7 @@ class _Work:
         uri = model if isinstance(model, str) else self._refer(model, "the model")
         return Target(runtime="pipeline", uri=uri, device=wish.device, options=options)
 
-    def _feed(self, configuration: Configuration) -> Fed:
+    def _feed(self, configuration: Configuration) -> PreparedInputs:
         size, number = configuration.batch_size, configuration.input_idx
         return self._wish.feeds.prepare(size, self._folder / "inputs", self._refer, number)
 
@@ -244,7 +246,7 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True)
-class _Planned:
+class _PlannedCase:
     number: int
     configuration: Configuration
     case: Case

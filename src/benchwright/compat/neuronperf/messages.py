@@ -9,11 +9,11 @@ from contextlib import contextmanager
 SILENT, INFO, DEBUG = 0, 1, 2
 
 
-class _Usual(int):
+class _DefaultVerbosity(int):
     """The verbosity of a call that names none: the documented 1, unless `set_verbosity` was called."""
 
 
-USUAL = _Usual(INFO)
+USUAL = _DefaultVerbosity(INFO)
 
 
 class Verbosity:

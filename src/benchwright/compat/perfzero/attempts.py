@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.compat.perfzero import console, processes, summary
-from benchwright.compat.perfzero.console import Echo, log
+from benchwright.compat.perfzero.console import LogEcho, log
 from benchwright.compat.perfzero.summary import Execution, RunFacts
 from benchwright.compat.perfzero.workspace import LOG, PROCESS_INFO, PROFILE, SUMMARY
 from benchwright.errors import LoadError
@@ -42,11 +42,11 @@ class MethodAttempt:
         self.lost = False  # a file could not be written
         self._began, self._called = time.time(), 0.0
         self._reached: dict[str, float] = {}  # phase -> the monotonic clock
-        self._echo: Echo | None = None
+        self._echo: LogEcho | None = None
 
     def follow(self, printed: int) -> None:
         """Shows from now on what is written to the log behind this descriptor."""
-        self._echo = Echo(printed)
+        self._echo = LogEcho(printed)
 
     def reach(self, phase: str) -> None:
         """The method's process came to a phase."""

@@ -24,7 +24,7 @@ log = logging.getLogger(LOGGER)
 
 def start_logging(level: int) -> None:
     """Records go to stdout, errors to stderr; each is shown once."""
-    handler = _Shown()
+    handler = _ConsoleHandler()
     handler.setFormatter(logging.Formatter(FORMAT))
     log.handlers[:] = [handler]
     log.propagate = False
@@ -48,7 +48,7 @@ def append_record(path: Path, *, level: int, message: str) -> None:
         file.write(logging.Formatter(FORMAT).format(record) + "\n")
 
 
-class _Shown(logging.Handler):
+class _ConsoleHandler(logging.Handler):
     """Shows records. The streams are looked up at each: whoever replaces them is obeyed."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -56,7 +56,7 @@ class _Shown(logging.Handler):
         _write(file, f"{self.format(record)}\n")
 
 
-class Echo:
+class LogEcho:
     """Shows on stdout what a process prints, while it prints it into a log file; `file` is closed at the end.
 
     A quarter of a second passes between two looks: the process that is measured writes to its file and never waits for

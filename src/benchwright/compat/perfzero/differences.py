@@ -51,7 +51,7 @@ class MethodDifference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Trial:
+class _SummarisedTrial:
     label: str
     failed: bool
     values: dict[str, float] = field(default_factory=dict)
@@ -82,7 +82,7 @@ def differences(folder: Path) -> tuple[list[MethodDifference], list[str]]:
     """Every method's difference, by name, and what is wrong with files that could not be used."""
     if not folder.is_dir():
         raise OptionError(f"{folder}: no such folder", remedy="name the folder that holds the outputs")
-    methods: dict[str, list[_Trial]] = defaultdict(list)
+    methods: dict[str, list[_SummarisedTrial]] = defaultdict(list)
     problems = []
     for path in sorted(path for path in folder.rglob(f"*{SUMMARY}") if path.is_file()):
         try:
@@ -96,15 +96,15 @@ def differences(folder: Path) -> tuple[list[MethodDifference], list[str]]:
     return [_difference(name, trials) for name, trials in sorted(methods.items())], problems
 
 
-def _read(summary: Any) -> tuple[str, _Trial]:
+def _read(summary: Any) -> tuple[str, _SummarisedTrial]:
     result, info = summary["benchmark_result"], summary.get("benchmark_info", {})
     pairs = [(WALL_TIME, result["wall_time"]), *((m["name"], m["value"]) for m in result.get("metrics", []))]
     values = {str(name): float(value) for name, value in pairs if isinstance(value, int | float)}
     label = str(info.get("execution_label") or UNLABELLED)
-    return str(result["name"]), _Trial(label=label, failed=bool(info.get("has_exception")), values=values)
+    return str(result["name"]), _SummarisedTrial(label=label, failed=bool(info.get("has_exception")), values=values)
 
 
-def _difference(method: str, trials: list[_Trial]) -> MethodDifference:
+def _difference(method: str, trials: list[_SummarisedTrial]) -> MethodDifference:
     labels = sorted({trial.label for trial in trials})
     if len(labels) != 2:
         why = "there is nothing to compare it with" if len(labels) == 1 else "two are needed"

@@ -73,7 +73,7 @@ def build(request: ImageRequest) -> None:
     if dockerfile is None:
         dockerfile = _write_built_in(request)
     arguments = {**({"tensorflow_pip_spec": spec} if spec else {}), "local_tensorflow_pip_spec": wheel}
-    order = builder.Order(
+    order = builder.ImageOrder(
         context=request.resources,
         dockerfile=dockerfile,
         tag=request.tag,

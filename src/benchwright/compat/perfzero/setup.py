@@ -36,7 +36,7 @@ def main(argv: Sequence[str], project: Path | None = None) -> int:
     if unknown:
         log.error("Arguments %s are not recognized", [mask_url(word) for word in unknown])
         raise SystemExit(1)
-    steps = _Steps(flags, project or Path.cwd())
+    steps = _SetupSteps(flags, project or Path.cwd())
     try:
         steps.run()
     except BenchwrightError as error:
@@ -46,7 +46,7 @@ def main(argv: Sequence[str], project: Path | None = None) -> int:
     return 0
 
 
-class _Steps:
+class _SetupSteps:
     """What is done, in PerfZero's order, and how long each step took."""
 
     def __init__(self, flags: argparse.Namespace, project: Path) -> None:

@@ -55,7 +55,7 @@ def upload_as(folder: Path, url: str, *, listener: Listener = lambda progress: N
     """As `upload`, with what is in the folder right below `url`."""
     failures: list[str] = []
     files = _files(folder, failures)
-    place = _Place(url)
+    place = _StoreFolder(url)
     in_a_row = 0
     for done, path in enumerate(files, start=1):
         name = path.relative_to(folder).as_posix()
@@ -90,13 +90,13 @@ def _files(folder: Path, failures: list[str]) -> list[Path]:
     return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
 
-def _send_file(path: Path, place: _Place, name: str) -> bool:
+def _send_file(path: Path, place: _StoreFolder, name: str) -> bool:
     """Whether the file had to be sent; False when it was there. Raises when no attempt worked."""
     problem = ""
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(PAUSE * 2 ** (attempt - 1))
-        content = _Content.of(path)  # anew: a log may have grown meanwhile
+        content = _ContentDigest.of(path)  # anew: a log may have grown meanwhile
         try:
             if place.holds(name, path, content):
                 return bool(attempt)  # an attempt that seemed to fail may have worked
@@ -113,19 +113,19 @@ def _send_file(path: Path, place: _Place, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Content:
+class _ContentDigest:
     """What tells two files apart. MD5 because stores state it; against accident, not malice."""
 
     size: int
     md5: str
 
     @classmethod
-    def of(cls, path: Path) -> _Content:
+    def of(cls, path: Path) -> _ContentDigest:
         with path.open("rb") as file:
             return cls.read(file)
 
     @classmethod
-    def read(cls, file: BinaryIO) -> _Content:
+    def read(cls, file: BinaryIO) -> _ContentDigest:
         size, digest = 0, hashlib.md5(usedforsecurity=False)
         while block := file.read(1 << 20):
             size += len(block)
@@ -133,7 +133,7 @@ class _Content:
         return cls(size=size, md5=digest.hexdigest())
 
 
-class _Place:
+class _StoreFolder:
     """A folder in a store."""
 
     def __init__(self, url: str) -> None:
@@ -150,18 +150,18 @@ class _Place:
             self._folders.add(above)
         self._store.put_file(str(path), target)
 
-    def holds(self, name: str, path: Path, content: _Content) -> bool:
+    def holds(self, name: str, path: Path, content: _ContentDigest) -> bool:
         """Whether the file is there and certainly equal."""
         stated = self._describe(name)
         if not stated or stated.get("type") != "file" or stated.get("size") != content.size:
             return False
         if stores.is_near(self.url):
             with self._store.open(f"{self._root}/{name}", "rb") as file:
-                return _Content.read(file) == content
+                return _ContentDigest.read(file) == content
         tag = str(stated.get("ETag", "")).strip('"')
         return content.md5 in (_md5_of_content(stated), tag) or ("-" in tag and tag == _tag_of_parts(path))
 
-    def differs(self, name: str, content: _Content) -> str:
+    def differs(self, name: str, content: _ContentDigest) -> str:
         """How what the store has now differs from the file; "" when nothing says so."""
         stated = self._describe(name)
         if stated is None:

@@ -32,7 +32,7 @@ _FORM = "2"  # of what is kept: another number, and nothing that was kept before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class BuiltRevision:
     """A revision that can be measured, or the reason why it cannot."""
 
     revision: Revision
@@ -69,7 +69,7 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Mark:
+class _BuildMark:
     """What is noted of a build that ended."""
 
     failure: Failure | None
@@ -111,7 +111,7 @@ class Builder:
         self._root = (root or config.cache_folder() / "builds") / f"{self.repository.root.name}-{key}"
         self._made: set[str] = set()  # shared environments that this object has made: --rebuild makes each once
 
-    def prepare(self, name: str, *, rebuild: bool = False) -> Built:
+    def prepare(self, name: str, *, rebuild: bool = False) -> BuiltRevision:
         """The revision that `name` means, built now or found as it was built; of several processes one builds.
 
         A build that fails is an answer, not an exception; a name that means nothing is a `TargetError`.
@@ -137,9 +137,9 @@ class Builder:
         with hold_lock((self._root / revision.id).with_name(f".{revision.id}.lock")):
             self._clear(self._root / revision.id)
 
-    def _find_built(self, place: Path, revision: Revision) -> Built | None:
+    def _find_built(self, place: Path, revision: Revision) -> BuiltRevision | None:
         try:
-            told = schema.decode(_Mark, json_value(streams.read_text(place / MARK)), where=MARK)
+            told = schema.decode(_BuildMark, json_value(streams.read_text(place / MARK)), where=MARK)
             if not (place / "work").is_dir() or not Path(told.python).exists():
                 return None
         except (OSError, ValueError, DecodeError):
@@ -150,7 +150,7 @@ class Builder:
         built = self._answer(place, revision, told.python)
         return replace(built, cached=True, failure=failure, seconds=told.seconds, warnings=told.warnings)
 
-    def _build(self, place: Path, revision: Revision, *, rebuild: bool) -> Built:
+    def _build(self, place: Path, revision: Revision, *, rebuild: bool) -> BuiltRevision:
         begin = time.monotonic()
         short = revision.id[:12]
         doing = f"building {short}: {self._command}" if self._command else f"making a working copy of {short}"
@@ -173,7 +173,7 @@ class Builder:
             whole_files.write_text(place / MARK, json.dumps(noted), durable=True)
         return built
 
-    def _in_environment(self, place: Path, built: Built, *, rebuild: bool) -> Built:
+    def _in_environment(self, place: Path, built: BuiltRevision, *, rebuild: bool) -> BuiltRevision:
         """The revision with the environment that it is measured in, and with why it has none, if so."""
         needs = RevisionNeeds() if self._command else needs_of(built.folder)
         if needs.unread:
@@ -187,7 +187,7 @@ class Builder:
             place, built, needs if self._around.environment == OWN else RevisionNeeds(), rebuild=rebuild
         )
 
-    def _build_with_command(self, place: Path, built: Built) -> Built:
+    def _build_with_command(self, place: Path, built: BuiltRevision) -> BuiltRevision:
         folder = place / "environment"
         environments.make(folder, self._python, sees_here=self._around.environment == HERE)
         built = replace(built, python=str(environments.interpreter(folder)))
@@ -200,7 +200,7 @@ class Builder:
             )
         return replace(built, failure=failure)
 
-    def _sharing(self, place: Path, built: Built, needs: RevisionNeeds, *, rebuild: bool) -> Built:
+    def _sharing(self, place: Path, built: BuiltRevision, needs: RevisionNeeds, *, rebuild: bool) -> BuiltRevision:
         """The revision in an environment that all share who need the same; made where there is none yet."""
         told = [*needs.pip_arguments, needs.content, *([] if needs.can_be_shared else [built.revision.id])]
         key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
@@ -223,7 +223,7 @@ class Builder:
                 self._made.add(key)
         return replace(built, failure=failure)
 
-    def _install(self, folder: Path, built: Built, needs: RevisionNeeds, *, log: Path) -> Failure | None:
+    def _install(self, folder: Path, built: BuiltRevision, needs: RevisionNeeds, *, log: Path) -> Failure | None:
         """Installs what the revision needs and what was asked for besides."""
         wanted = [*needs.pip_arguments, *self._around.install]
         if not wanted:
@@ -238,12 +238,12 @@ class Builder:
         message = f"what {what} needs could not be installed: {' '.join(wanted)}"
         return replace(failed, kind="packages", message=message, remedy=remedy)
 
-    def _answer(self, place: Path, revision: Revision, python: str) -> Built:
+    def _answer(self, place: Path, revision: Revision, python: str) -> BuiltRevision:
         own = self._around.environment == OWN
-        bare = Built(revision=revision, folder=place / "work", python=python, log=place / LOG)
+        bare = BuiltRevision(revision=revision, folder=place / "work", python=python, log=place / LOG)
         return replace(bare, own=own, last_paths=self._lent)
 
-    def _warn(self, built: Built) -> None:
+    def _warn(self, built: BuiltRevision) -> None:
         for text in built.warnings:
             if text not in self._told:
                 self._told.add(text)

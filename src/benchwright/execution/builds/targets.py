@@ -32,7 +32,7 @@ class ContentPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class SettledRequest:
     """A request whose targets mean one thing."""
 
     request: Request
@@ -48,16 +48,16 @@ def settle(
     choice: str = AUTO,
     folder: Path | None = None,
     everywhere: bool = True,
-) -> Settled:
+) -> SettledRequest:
     """Decides for each target which file it means; a `TargetError` where there is none.
 
     `folder` is the user's own. `everywhere`: a target that is not in every place is an error, too.
     """
     if choice not in CHOICES:
         raise OptionError(f"targets-from: {choice!r} is not known", remedy=f"one of {', '.join(CHOICES)}")
-    settling = _Settling(tuple(places), repository, choice, (folder or Path.cwd()).absolute(), everywhere)
+    settling = _TargetSettler(tuple(places), repository, choice, (folder or Path.cwd()).absolute(), everywhere)
     targets = [settling.target(target) for target in request.targets]
-    return Settled(
+    return SettledRequest(
         request=replace(request, targets=targets),
         folders=tuple(settling.folders),
         notes=tuple(dict.fromkeys(settling.notes)),
@@ -79,7 +79,7 @@ def place_of_revision(label: str, repository: History, revision: str) -> Content
     return ContentPlace(label=label, look=lambda path: repository.content_id(revision, path))
 
 
-class _Settling:
+class _TargetSettler:
     """The targets of one request, one after the other."""
 
     def __init__(

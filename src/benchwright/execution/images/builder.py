@@ -28,7 +28,7 @@ _TAIL = 5  # lines of a failed build that an error repeats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class ImageOrder:
     """What to build: a folder that holds what the Dockerfile copies, and how."""
 
     context: Path
@@ -50,7 +50,7 @@ class ListedImage:
     version: str  # of the Benchwright inside
 
 
-def build(order: Order, *, show: Callable[[str], object] | None = None, engine: Engine | None = None) -> Image:
+def build(order: ImageOrder, *, show: Callable[[str], object] | None = None, engine: Engine | None = None) -> Image:
     """Builds an image and returns it; `show` gets every line of the engine's output, stderr by default."""
     engine = engine or engines.find()
     show = show or sys.stderr.write

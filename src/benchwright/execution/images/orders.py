@@ -49,7 +49,7 @@ def build(environment: Environment, wanted: Wanted) -> Image:
     recipe = _recipe(environment, wanted)
     engine = engines.find()  # before anything is written
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
-        order = builder.Order(
+        order = builder.ImageOrder(
             context=Path(folder),
             dockerfile=recipes.write(recipe, Path(folder)),
             tag=wanted.tag or recipe.tag,

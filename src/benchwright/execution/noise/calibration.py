@@ -20,7 +20,7 @@ from benchwright.errors import DecodeError, MeasureError
 from benchwright.execution.noise.probes import run_process
 from benchwright.records import CALIBRATION, CALIBRATION_TAG, Case, Environment, Estimate, Result, Run, Status, Target
 from benchwright.stats import ranks
-from benchwright.stats.replay import SHARE, Rate, Usual, pairs_called, rounds_called, smallest_found
+from benchwright.stats.replay import SHARE, GateDefaults, Rate, pairs_called, rounds_called, smallest_found
 
 KINDS = ("interpreter", "memory")
 LEAST = 40  # processes of each kind, below which nothing is said
@@ -52,7 +52,7 @@ class Calibration:
     python: str
     pairs: GateRate  # `ab`
     rounds: GateRate  # `compare` and `check`
-    usual: Usual = field(default_factory=Usual)
+    usual: GateDefaults = field(default_factory=GateDefaults)
     interrupted: bool = False
 
 
@@ -98,7 +98,9 @@ def record(
     return kept
 
 
-def calibration(recorded: CalibrationTimes, *, usual: Usual | None = None, replays: int = REPLAYS) -> Calibration:
+def calibration(
+    recorded: CalibrationTimes, *, usual: GateDefaults | None = None, replays: int = REPLAYS
+) -> Calibration:
     """What the record says. A `MeasureError` where it holds too little to say anything."""
     if recorded.processes < LEAST:
         pace = recorded.seconds / max(1, recorded.processes)
@@ -109,7 +111,7 @@ def calibration(recorded: CalibrationTimes, *, usual: Usual | None = None, repla
         )
     import platform
 
-    by = usual or Usual()
+    by = usual or GateDefaults()
     by = replace(by, pairs=min(by.pairs, recorded.processes // 2))
     streams = list(recorded.rounds.values())
     points = [[each.point for each in rounds] for rounds in streams]
@@ -138,7 +140,7 @@ def calibration(recorded: CalibrationTimes, *, usual: Usual | None = None, repla
     )
 
 
-def _detection_rate(times: Sequence[float], change: float, by: Usual) -> Rate:
+def _detection_rate(times: Sequence[float], change: float, by: GateDefaults) -> Rate:
     return pairs_called(times, change, by, replays=_FEWER, misses=int(_FEWER * (1 - SHARE)))
 
 

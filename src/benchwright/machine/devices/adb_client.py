@@ -71,7 +71,7 @@ class DeviceScript:
     """A script that runs on a device, and what it prints. The script leaves its exit code in `code`."""
 
     def __init__(self, serial: str, script: str, *, last: str = "") -> None:
-        self._ending = Ending(secrets.token_hex(16))
+        self._ending = EndMarkFilter(secrets.token_hex(16))
         self._over = False
         self._complaint: str | None = None
         whole = f'{script}\necho "{self._ending.mark} $code"\n{last}'
@@ -147,7 +147,7 @@ def lost_device_error(serial: str, complaint: str) -> DeviceError:
     return DeviceError(f"{serial}: {said}", remedy="see `adb devices`: it must be connected, and allowed on its screen")
 
 
-class Ending:
+class EndMarkFilter:
     """Takes the mark of a script's end off its output, and passes everything else on as soon as it is certain."""
 
     def __init__(self, token: str) -> None:

@@ -22,7 +22,7 @@ _STATES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attached:
+class AttachedDevice:
     """A line of `adb devices -l`."""
 
     serial: str
@@ -73,7 +73,7 @@ def choose_devices(
     return [("host" if about.kind == "host" else f"adb:{about.serial}{place}", about) for about in left]
 
 
-def parse_attached(text: str) -> list[Attached]:
+def parse_attached(text: str) -> list[AttachedDevice]:
     """The lines of `adb devices -l`, whatever state the devices are in."""
     found = []
     for line in text.splitlines():
@@ -82,7 +82,7 @@ def parse_attached(text: str) -> list[Attached]:
         if not rest or line.startswith(("List of", "*")):
             continue
         state = next((known for known in _STATES if rest.startswith(known)), rest.split()[0])
-        found.append(Attached(serial=serial, state=state))
+        found.append(AttachedDevice(serial=serial, state=state))
     return found
 
 
@@ -93,7 +93,7 @@ def find_unready(platform: str) -> list[tuple[str, str, str]]:
     return [(each.serial, each.state, _STATES[each.state]) for each in _ask_attached() if each.state in _STATES]
 
 
-def _ask_attached() -> list[Attached]:
+def _ask_attached() -> list[AttachedDevice]:
     from benchwright.machine.devices.adb_client import ask
 
     try:

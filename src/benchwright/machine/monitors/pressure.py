@@ -69,13 +69,13 @@ class PressureMonitor:
             unavailable=self._unavailable,
         )
 
-    def _look(self) -> _Look:
+    def _look(self) -> _CounterReading:
         own = self._tree.use().cpu
         times = self._system.times()
         waited = {name: pressure.read_waited() for name, pressure in self._pressure.items()}
-        return _Look(self._now(), own, times, waited)
+        return _CounterReading(self._now(), own, times, waited)
 
-    def _record(self, look: _Look) -> None:
+    def _record(self, look: _CounterReading) -> None:
         at, since = look.at - self._first.at, self._last
         self._others.add(at, look.others(since))
         if (steal := look.steal(since)) is not None:
@@ -84,7 +84,7 @@ class PressureMonitor:
             self._psi.add(at, look.psi(since, "cpu"))
         self._last = look
 
-    def _metrics(self, last: _Look) -> list[Metric]:
+    def _metrics(self, last: _CounterReading) -> list[Metric]:
         if last.at <= self._first.at:
             return []
         found = [metric("cpu_others", "%", last.others(self._first), better=Better.LOWER)]
@@ -96,24 +96,24 @@ class PressureMonitor:
         return found + [metric(name, "%", share, better=Better.LOWER) for name, share in waiting]
 
 
-class _Look:
+class _CounterReading:
     """Counters at an instant, and what they grew by since another."""
 
     def __init__(self, at: float, own: float, times: CpuTimes, waited: dict[str, float]) -> None:
         self.at, self.own, self.times, self.waited = at, own, times, waited
 
-    def others(self, since: _Look) -> float:
+    def others(self, since: _CounterReading) -> float:
         taken = (self.times.busy - since.times.busy) - (self.own - since.own)
         # Busy time comes in ticks of 10 ms and ours does not: over a short stretch more than there is would be left.
         return min(100 * max(0.0, taken) / (self.at - since.at), 100.0 * CORES)
 
-    def steal(self, since: _Look) -> float | None:
+    def steal(self, since: _CounterReading) -> float | None:
         total = self.times.total - since.times.total
         if self.times.steal is None or since.times.steal is None:
             return None
         return 100 * max(0.0, self.times.steal - since.times.steal) / total if total > 0 else 0.0
 
-    def psi(self, since: _Look, name: str) -> float:
+    def psi(self, since: _CounterReading, name: str) -> float:
         return min(100.0, 100 * max(0.0, self.waited[name] - since.waited[name]) / (self.at - since.at))
 
 

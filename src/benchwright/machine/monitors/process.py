@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from benchwright.machine.monitors import Observation
 from benchwright.machine.monitors.trace import Trace, metric
-from benchwright.machine.monitors.tree import Totals, TreeMonitor, Use
+from benchwright.machine.monitors.tree import Totals, TreeMonitor, TreeUse
 from benchwright.records import Better, Metric
 
 COUNTERS = 5.0  # seconds between looks at the dear counters: what a process does after the last one ends with it
@@ -52,7 +52,7 @@ class ProcessMonitor(TreeMonitor):
             unavailable={what: f"unavailable: {reason}" for what, reason in totals.reasons.items()},
         )
 
-    def _record(self, at: float, use: Use) -> None:
+    def _record(self, at: float, use: TreeUse) -> None:
         if use.rss:  # a process that has ended uses nothing: no reason to pull the mean down
             self._rss.add(at, use.rss)
         self._threads = max(self._threads, use.threads)

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchwright.machine.monitors.tree import Totals, Use
+from benchwright.machine.monitors.tree import Totals, TreeUse
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICK = 1.0 / os.sysconf("SC_CLK_TCK")
@@ -41,7 +41,7 @@ class ProcTree:
             new = (self._adopt(pid, parent=process.pid) for pid in children if pid not in self._alive)
             queue += [found for found in new if found is not None]
 
-    def use(self) -> Use:
+    def use(self) -> TreeUse:
         rss = threads = 0
         ticks, faults, major = self._lost_ticks, self._lost_faults, self._lost_major
         ended: list[_Process] = []
@@ -66,7 +66,7 @@ class ProcTree:
         if ended:
             lost = self._bury(ended)
             ticks, faults, major = ticks + lost[0], faults + lost[1], major + lost[2]
-        return Use(rss * _PAGE, threads, ticks * _TICK, faults + major, major)
+        return TreeUse(rss * _PAGE, threads, ticks * _TICK, faults + major, major)
 
     def totals(self) -> Totals:
         every = _Counters()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from benchwright.machine.monitors.tree import Totals, Use
+from benchwright.machine.monitors.tree import Totals, TreeUse
 
 _TELLS_NOT = "psutil does not tell it on this system"
 
@@ -24,7 +24,7 @@ class PsutilTree:
             except psutil.NoSuchProcess:
                 continue
         self._alive: dict[int, Any] = {}
-        self._seen: dict[int, _Seen] = {}  # the last look at each process, ended ones too
+        self._seen: dict[int, _ProcessReading] = {}  # the last look at each process, ended ones too
         self.refresh()
 
     def refresh(self) -> None:
@@ -36,7 +36,7 @@ class PsutilTree:
             for process in family:
                 self._alive.setdefault(process.pid, process)
 
-    def use(self) -> Use:
+    def use(self) -> TreeUse:
         rss = threads = 0
         for process in list(self._alive.values()):
             if seen := self._look(process, dear=False):
@@ -45,7 +45,7 @@ class PsutilTree:
         cpu = sum(seen.cpu for seen in self._seen.values())
         faults = sum(seen.faults or 0 for seen in self._seen.values())
         major = sum(seen.major or 0 for seen in self._seen.values())
-        return Use(rss, threads, cpu, faults, major)
+        return TreeUse(rss, threads, cpu, faults, major)
 
     def totals(self) -> Totals:
         for process in list(self._alive.values()):
@@ -72,8 +72,8 @@ class PsutilTree:
     def close(self) -> None:
         self._alive.clear()
 
-    def _look(self, process: Any, *, dear: bool) -> _Seen | None:
-        seen = self._seen.setdefault(process.pid, _Seen())
+    def _look(self, process: Any, *, dear: bool) -> _ProcessReading | None:
+        seen = self._seen.setdefault(process.pid, _ProcessReading())
         try:
             with process.oneshot():
                 seen.now(process)
@@ -87,7 +87,7 @@ class PsutilTree:
         return seen
 
 
-class _Seen:
+class _ProcessReading:
     """One process at the last look. None: this system does not tell."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 REFRESH = 1.0  # seconds between searches for new descendants
 
 
-class Use(NamedTuple):
+class TreeUse(NamedTuple):
     """What a whole tree uses: memory and threads now; time and faults in all, ended descendants included."""
 
     rss: int
@@ -46,7 +46,7 @@ class Tree(Protocol):
         """Looks for new descendants."""
         ...
 
-    def use(self) -> Use:
+    def use(self) -> TreeUse:
         """One cheap look."""
         ...
 

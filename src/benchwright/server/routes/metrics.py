@@ -43,12 +43,12 @@ def metrics(
     chosen = SeriesFilter(case=case, metric=metric, machine=machine, limit=limit + 1)
     families = [*_series(archive(request), chosen), *_counts(archive(request)), *_requests(context_of(request).traffic)]
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collected(families))
+    registry.register(_MetricFamilies(families))
     encode, media_type = choose_encoder(request.headers.get("accept", ""))
     return pack_response(request, encode(registry), media_type=media_type)
 
 
-class _Collected(Collector):
+class _MetricFamilies(Collector):
     """Families that were made already, as the library wants to be handed them."""
 
     def __init__(self, families: Iterable[Metric]) -> None:

@@ -91,7 +91,7 @@ def erase(request: Request, visitor: Triages, number: Annotated[int, Path(ge=1, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _TriageStep:
     """One line of a finding's story, and what changes with it."""
 
     what: str
@@ -99,17 +99,17 @@ class _Step:
     changes: FindingChanges
 
 
-def _steps(found: Finding, wish: Triage) -> list[_Step]:
+def _steps(found: Finding, wish: Triage) -> list[_TriageStep]:
     """Returns the changes that are new; the comment goes with the first of them."""
     steps = []
     if wish.state is not None and wish.state is not found.state:
-        steps.append(_Step(name_state(wish.state), wish.comment, {"state": wish.state}))
+        steps.append(_TriageStep(name_state(wish.state), wish.comment, {"state": wish.state}))
     if wish.assignee is not None and wish.assignee != found.assignee:
         said = f"to {wish.assignee}" if wish.assignee else "to nobody"
         text = f"{said}. {wish.comment}" if wish.comment and not steps else said
-        steps.append(_Step("assigned", text, {"assignee": wish.assignee}))
+        steps.append(_TriageStep("assigned", text, {"assignee": wish.assignee}))
     if not steps and wish.comment:
-        steps.append(_Step("comment", wish.comment, {}))
+        steps.append(_TriageStep("comment", wish.comment, {}))
     return steps
 
 

@@ -31,7 +31,7 @@ _log = logging.getLogger("benchwright.store")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class SendSummary:
     """What came of sending all that waited for a server."""
 
     server: str
@@ -94,7 +94,7 @@ class Outbox:
                 else:
                     self._say_when_over()
 
-    def finish(self) -> Sent:
+    def finish(self) -> SendSummary:
         """Sends what waits as far as the server takes it now, and says what is left."""
         with self._turn:
             trouble, left = None, PATIENCE
@@ -109,7 +109,9 @@ class Outbox:
             if waiting:
                 tell(f"{why}; {waiting} wait in {self.spool.folder}: benchwright store send {self.spool.server}")
             self._say_when_over()
-            return Sent(server=self.spool.server, sent=self._sent, refused=self._refused, waiting=waiting, why=why)
+            return SendSummary(
+                server=self.spool.server, sent=self._sent, refused=self._refused, waiting=waiting, why=why
+            )
 
     def _say_when_over(self) -> None:
         """Tells a user who heard that requests wait on the disk when none of them waits any more."""
@@ -178,7 +180,7 @@ def _copy_small_file(request: ServerRequest) -> ServerRequest:
 # ---- all that waits on this machine, for whichever server ----
 
 
-def send_waiting(url: str | None = None, *, to: str | None = None, refused: bool = False) -> list[Sent]:
+def send_waiting(url: str | None = None, *, to: str | None = None, refused: bool = False) -> list[SendSummary]:
     """Sends what waits for the server at `url`, or for each; with `refused`, once more what a server refused.
 
     What waits for a server that will not come back can go `to` another one.
@@ -193,7 +195,7 @@ def place_of(url: str) -> str:
     return server if waiting.is_empty else f"{waiting.folder} until {server} takes it"
 
 
-def _send_to(server: str, to: str, *, refused: bool) -> Sent:
+def _send_to(server: str, to: str, *, refused: bool) -> SendSummary:
     with closing(Caller(address.parse(to))) as caller:
         outbox = Outbox(caller, Spool(address.parse(server).url))
         if refused:

@@ -100,7 +100,7 @@ def read_result(document: bytes, version: int, environment: bytes, *, where: str
     return schema.open_document(_envelope("result", version, data), Result, where=where)
 
 
-class Glance(NamedTuple):
+class ResultFacts(NamedTuple):
     """What a list of results shows of their documents."""
 
     params: str
@@ -109,7 +109,7 @@ class Glance(NamedTuple):
     verdict: str
 
 
-def glance(document: bytes, status: str, *, where: str) -> Glance:
+def glance(document: bytes, status: str, *, where: str) -> ResultFacts:
     """A few facts of a result's document, at a tenth of the cost of reading all of it.
 
     Quotes inside strings are escaped, so a key with bare quotes is a key; a result's fields stand in the order of their
@@ -126,7 +126,7 @@ def glance(document: bytes, status: str, *, where: str) -> Glance:
         error, instrument = _last_value(text, b'"error":'), _last_value(text, b'"instrument":')
     except ValueError as fault:
         raise _damage_error(where, fault) from None
-    return Glance(
+    return ResultFacts(
         params=params,
         version=version,
         failure=schema.decode(Failure, {**error, "log_tail": ""}, where=where) if error else None,

@@ -23,7 +23,7 @@ _WITHOUT_DOCUMENT = "SELECT id FROM results EXCEPT SELECT result_id FROM documen
 _REMEDY = "nothing more is written there; who removes or replaces a store must wait until nobody measures"
 
 
-class _Seen(NamedTuple):
+class _FileIdentity(NamedTuple):
     """What tells one file from another, and whether it was changed."""
 
     device: int
@@ -75,12 +75,12 @@ class Presence:
         return StoreLostError(f"{self._file}: the store {how} while it was in use", remedy=_REMEDY)
 
 
-def _identify(file: Path) -> _Seen | None:
+def _identify(file: Path) -> _FileIdentity | None:
     try:
         found = os.stat(file)  # noqa: PTH116 - once for every result
     except OSError:
         return None
-    return _Seen(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    return _FileIdentity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _fault(file: Path) -> str:

@@ -46,7 +46,7 @@ class RetentionRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned:
+class PruneSummary:
     """What was let go, or would be."""
 
     runs: tuple[str, ...]  # oldest first
@@ -59,7 +59,7 @@ class Pruned:
 class Prunable(Protocol):
     """A store that can let go: every database."""
 
-    def prune(self, rules: RetentionRules, *, dry_run: bool = False) -> Pruned:
+    def prune(self, rules: RetentionRules, *, dry_run: bool = False) -> PruneSummary:
         """Lets go what the rules say is too old."""
         ...
 
@@ -80,7 +80,7 @@ def _age(name: str, text: str) -> float | None:
     return age
 
 
-def apply(store: Prunable, rules: RetentionRules) -> Pruned | None:
+def apply(store: Prunable, rules: RetentionRules) -> PruneSummary | None:
     """What a server does once a day; None when the rules let nothing go."""
     return None if rules.samples is None and rules.runs is None else store.prune(rules)
 

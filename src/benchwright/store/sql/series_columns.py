@@ -49,7 +49,7 @@ class _Points:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
+class _SettledPoints:
     """The settled points of a series."""
 
     points: _Points
@@ -62,7 +62,7 @@ class Histories:
     """Reads the columns of series, and remembers long ones."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, _Kept] = OrderedDict()  # by series, the last used last
+        self._kept: OrderedDict[int, _SettledPoints] = OrderedDict()  # by series, the last used last
         self._numbers: dict[tuple[str, str], int] = {}  # by key and unit: rows of series stay for ever
         self._lock = threading.Lock()
 
@@ -108,7 +108,7 @@ class Histories:
         for values in old.arrays.values():
             values.setflags(write=False)  # many will be given the same arrays
         with self._lock:
-            self._kept[series] = _Kept(points=old, upto=upto, most=most, since=since)
+            self._kept[series] = _SettledPoints(points=old, upto=upto, most=most, since=since)
             while sum(len(one.points) for one in self._kept.values()) > _MOST:
                 self._kept.popitem(last=False)
 

@@ -19,7 +19,7 @@ from benchwright.store.sql.counts import StoreInfo
 from benchwright.store.sql.database import explain_errors, reads, writes
 from benchwright.store.sql.group_commit import CommitJob, GroupCommit
 from benchwright.store.sql.page_database import PageDatabase
-from benchwright.store.sql.retention import Pruned, RetentionRules
+from benchwright.store.sql.retention import PruneSummary, RetentionRules
 from benchwright.store.sql.rows import SqlRows
 from benchwright.store.sql.run_writer import TIMEOUT
 from benchwright.store.sql.write import Upload, upload_of
@@ -98,7 +98,7 @@ class SqlStore(PageDatabase):
             number = write.add_header(SqlRows(connection), run)
             if number is None:
                 return False
-            home = write.Home(number=number, revision=plain(run.revision.id) if run.revision else "")
+            home = write.OwningRun(number=number, revision=plain(run.revision.id) if run.revision else "")
             write.add_results(SqlRows(connection), self._known, home, run.results)
             return True
 
@@ -139,7 +139,7 @@ class SqlStore(PageDatabase):
                 access.record_use(connection, known.name)
         return known
 
-    def prune(self, rules: RetentionRules, *, dry_run: bool = False) -> Pruned:
+    def prune(self, rules: RetentionRules, *, dry_run: bool = False) -> PruneSummary:
         """Lets go what the rules say is too old, and gives space back where that is worth it; see `Rules`."""
         with self._reading() as connection:
             plan = retention.plan(connection, rules)
@@ -149,7 +149,7 @@ class SqlStore(PageDatabase):
             self._forget()
             with explain_errors(self._place, self._file):
                 smaller = engines.give_back(self._engine)
-        return Pruned(
+        return PruneSummary(
             runs=tuple(name for _, name in plan.runs),
             results=plan.results,
             aged=len(plan.aged),

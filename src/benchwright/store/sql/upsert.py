@@ -22,7 +22,7 @@ def put_all(connection: Connection, known: write.KnownIds, place: str, uploads: 
     present = {name for (name,) in find(connection, tables.results, ("result",), [upload.name for upload in uploads])}
     homes = write.homes(SqlRows(connection), (upload.run_id for upload in uploads))
     outcomes: list[Outcome] = []
-    new: list[tuple[write.Home, write.PreparedResult]] = []
+    new: list[tuple[write.OwningRun, write.PreparedResult]] = []
     for upload in uploads:
         try:
             if upload.instead_of or upload.name in present:

@@ -81,7 +81,7 @@ class PreparedResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
+class OwningRun:
     """The run that a result belongs to."""
 
     number: int  # of the row
@@ -124,14 +124,14 @@ def prepare(results: Sequence[Result]) -> list[PreparedResult]:
     ]
 
 
-def add_results(rows: RowWriter, known: KnownIds, home: Home, results: Sequence[Result]) -> None:
+def add_results(rows: RowWriter, known: KnownIds, home: OwningRun, results: Sequence[Result]) -> None:
     """Results of a run, with their points and samples."""
     remaining = iter(results)
     while chunk := list(islice(remaining, _RESULTS_AT_ONCE)):
         add_prepared(rows, known, [(home, prepared) for prepared in prepare(chunk)])
 
 
-def add_prepared(rows: RowWriter, known: KnownIds, given: Sequence[tuple[Home, PreparedResult]]) -> None:
+def add_prepared(rows: RowWriter, known: KnownIds, given: Sequence[tuple[OwningRun, PreparedResult]]) -> None:
     """Results with their points and samples, each in its run."""
     _learn_environments(rows, known, [one for _, one in given])
     found = [_result_row(one, home, known.environments[one.environment.hash]) for home, one in given]
@@ -180,14 +180,14 @@ def add(rows: RowWriter, known: KnownIds, place: str, upload: Upload) -> None:
     remove_results(rows, gone if upload.instead_of != result_id else [])
 
 
-def homes(rows: RowWriter, run_ids: Iterable[str]) -> dict[str, Home]:
+def homes(rows: RowWriter, run_ids: Iterable[str]) -> dict[str, OwningRun]:
     """The runs of these ids that are there, by the name that the tables have for them."""
     names = [*dict.fromkeys(plain(run_id) for run_id in run_ids)]
     found = rows.find("runs", ("run",), [(name,) for name in names], "id", "revision")
-    return {run: Home(number=number, revision=revision) for run, number, revision in found}
+    return {run: OwningRun(number=number, revision=revision) for run, number, revision in found}
 
 
-def home_of(known: Mapping[str, Home], place: str, run_id: str) -> Home:
+def home_of(known: Mapping[str, OwningRun], place: str, run_id: str) -> OwningRun:
     """The run of that id, which results are to be added to."""
     home = known.get(plain(run_id))
     if home is None:
@@ -195,7 +195,7 @@ def home_of(known: Mapping[str, Home], place: str, run_id: str) -> Home:
     return home
 
 
-def _number_of_former(rows: RowWriter, home: Home, place: str, upload: Upload) -> int:
+def _number_of_former(rows: RowWriter, home: OwningRun, place: str, upload: Upload) -> int:
     found = rows.find("results", ("result",), [(plain(upload.instead_of),)], "id", "run_id")
     number = next((number for _, number, run in found if run == home.number), None)
     if number is None:
@@ -212,7 +212,7 @@ def _instant(result: Result) -> int:
     return codec.microseconds(result.started_at, where=f"result {result.id}: started_at")
 
 
-def _result_row(one: PreparedResult, home: Home, environment_id: int) -> tuple[Any, ...]:
+def _result_row(one: PreparedResult, home: OwningRun, environment_id: int) -> tuple[Any, ...]:
     """In the order of `_RESULT`."""
     result = one.result
     return (

@@ -12,7 +12,7 @@ from benchwright.errors import TargetError, did_you_mean
 from benchwright.events import Imported, Noted
 from benchwright.records import Case, Load, Mode, Scalar, Target
 from benchwright.targets.sources import CaseDescription, Request, digest_files, discovery, matrix
-from benchwright.targets.sources.offered import FUNCTION, Offer, OfferedBenchmark, SearchFilter
+from benchwright.targets.sources.offered import FUNCTION, BenchmarkOffer, OfferedBenchmark, SearchFilter
 from benchwright.worker.runtimes.classes import conventions
 
 _MOST_NAMED = 5
@@ -83,7 +83,7 @@ def find_importable(place: BenchmarkPlace, request: Request) -> tuple[list[Offer
     return list(offer.found), list(offer.broken)
 
 
-def _tell(place: BenchmarkPlace, offer: Offer, request: Request) -> None:
+def _tell(place: BenchmarkPlace, offer: BenchmarkOffer, request: Request) -> None:
     """Says what of asv is left out, and what is timed although its name asks for something else."""
     if offer.left:
         names, more = ", ".join(offer.left[:_MOST_NAMED]), len(offer.left) - _MOST_NAMED

@@ -21,7 +21,7 @@ from benchwright import schema
 from benchwright.errors import LoadError, TargetError
 from benchwright.system import orphans, temporary_folder, whole_files
 from benchwright.system.lent_package import code_for
-from benchwright.targets.sources.offered import Offer, OfferedBenchmark, SearchFilter, find_offers
+from benchwright.targets.sources.offered import BenchmarkOffer, OfferedBenchmark, SearchFilter, find_offers
 
 TIMEOUT = 60.0  # seconds for importing the user's file, unless the request has a timeout
 _ANYTHING = SearchFilter()
@@ -38,14 +38,16 @@ def benchmarks(
     return list(refuse_broken(run_search(module, name, timeout=timeout, asked=asked), module).found)
 
 
-def refuse_broken(offer: Offer, module: str) -> Offer:
+def refuse_broken(offer: BenchmarkOffer, module: str) -> BenchmarkOffer:
     """The offer, where every module of the package `module` could be imported; else an error."""
     for inner, reason in offer.broken:
         raise TargetError(f"{inner}: {reason}", remedy=f"name the modules of {module} that can be imported")
     return offer
 
 
-def run_search(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: SearchFilter = _ANYTHING) -> Offer:
+def run_search(
+    module: str, name: str = "", *, timeout: float = TIMEOUT, asked: SearchFilter = _ANYTHING
+) -> BenchmarkOffer:
     """Everything that the child found, with what it could not import."""
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
         answer = Path(folder, "answer.json")
@@ -57,7 +59,7 @@ def run_search(module: str, name: str = "", *, timeout: float = TIMEOUT, asked: 
         raise TargetError(content["error"], remedy=content["remedy"] or _tail(log))
     found = [schema.decode(OfferedBenchmark, entry, where=module) for entry in content["benchmarks"]]
     broken = tuple((inner, reason) for inner, reason in content["broken"])
-    return Offer(found=tuple(found), broken=broken, left=tuple(content["left"]))
+    return BenchmarkOffer(found=tuple(found), broken=broken, left=tuple(content["left"]))
 
 
 def locate(module: str) -> Path | None:

@@ -50,7 +50,7 @@ def settle_inputs(cases: Sequence[Case], request: Request, *, command: Sequence[
 
     `command` is what was typed. Whoever listens to the request hears of what was guessed.
     """
-    done, missing, noted = [], dict[str, _Missing](), dict[str, None]()
+    done, missing, noted = [], dict[str, _MissingInputs](), dict[str, None]()
     for case in cases:
         signature = _signature(case)
         if signature is None or _has_other_names(case, signature):
@@ -61,7 +61,7 @@ def settle_inputs(cases: Sequence[Case], request: Request, *, command: Sequence[
         except RequestError as error:
             if not error.flags:
                 raise OptionError(f"{case.name}: {error.message}", remedy=error.remedy) from None
-            missing.setdefault(case.target.uri, _Missing(case, signature, error))
+            missing.setdefault(case.target.uri, _MissingInputs(case, signature, error))
             continue
         noted |= dict.fromkeys(notes)
         done.append(replace(case, inputs=inputs))
@@ -175,13 +175,15 @@ def _settle(case: Case, signature: Signature) -> tuple[Inputs, list[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Missing:
+class _MissingInputs:
     case: Case
     signature: Signature
     error: RequestError
 
 
-def _refusal(missing: list[_Missing], cases: Sequence[Case], request: Request, command: Sequence[str]) -> OptionError:
+def _refusal(
+    missing: list[_MissingInputs], cases: Sequence[Case], request: Request, command: Sequence[str]
+) -> OptionError:
     message = "; ".join(f"{each.case.name}: {each.error.message}" for each in missing)
     looks = "; ".join(dict.fromkeys(each.error.remedy.partition(": add ")[0] for each in missing))
     uris = {case.target.uri for case in cases}

@@ -55,7 +55,7 @@ class SearchFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class BenchmarkOffer:
     """What was found, which modules of a package could not be imported, with the reason, and what is left out."""
 
     found: tuple[OfferedBenchmark, ...] = ()
@@ -63,10 +63,10 @@ class Offer:
     left: tuple[str, ...] = ()  # asv's benchmarks that are none here: functions outside a class, timeraw_ methods
 
 
-def find_offers(module: str, name: str, asked: SearchFilter) -> Offer:
+def find_offers(module: str, name: str, asked: SearchFilter) -> BenchmarkOffer:
     """The benchmark `name`, or every benchmark of a file, module or package, in the order they are written."""
     if name:
-        return Offer(found=tuple(_find_by_name(module, name, asked)))
+        return BenchmarkOffer(found=tuple(_find_by_name(module, name, asked)))
     loaded = load_module(module)
     found = [*_of_module(loaded, module, asked)]
     left = _left_out(loaded)
@@ -79,7 +79,7 @@ def find_offers(module: str, name: str, asked: SearchFilter) -> Offer:
             broken.append((inner, error.message))
     if not found and not broken:
         raise _no_benchmark_error(loaded, module)
-    return Offer(found=tuple(found), broken=tuple(broken), left=tuple(left))
+    return BenchmarkOffer(found=tuple(found), broken=tuple(broken), left=tuple(left))
 
 
 # ---- one by its name ----

@@ -103,7 +103,7 @@ class _SpecPlan:
 
     def __init__(self, spec: Spec, request: Request) -> None:
         self._spec, self._request = spec, request
-        self._held: dict[str, files.Here] = {}
+        self._held: dict[str, files.LocalFile] = {}
 
     def choose_runtimes(self) -> list[str]:
         """The runtimes that were asked for; else those that the spec names; else one for each of the model's files."""
@@ -218,9 +218,9 @@ class _SpecPlan:
     def _place(self, file: SpecFile) -> Path:
         return self._obtain(file).path
 
-    def _obtain(self, file: SpecFile) -> files.Here:
+    def _obtain(self, file: SpecFile) -> files.LocalFile:
         if not self._request.fetching and (file.is_url or file.sha256):
-            return files.Here(path=Path(file.name), sha256=file.sha256)
+            return files.LocalFile(path=Path(file.name), sha256=file.sha256)
         if file.where not in self._held:
             self._held[file.where] = files.obtain(file, self._tell)
         return self._held[file.where]

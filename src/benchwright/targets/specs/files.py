@@ -16,19 +16,19 @@ _PAUSE = 0.2  # seconds between two looks at the progress of a download
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Here:
+class LocalFile:
     """A file on this machine."""
 
     path: Path
     sha256: str  # "" when nobody needed it yet
 
 
-def obtain(file: SpecFile, tell: Tell) -> Here:
+def obtain(file: SpecFile, tell: Tell) -> LocalFile:
     """The file, verified when the spec has a digest of it; a `FetchError` that begins with its place in the spec."""
     if not file.is_url and not (file.sha256 or file.md5):
         if problem := problem_of_path(file):
             raise FetchError(f"{file.where}: {problem}", remedy="paths are relative to the spec")
-        return Here(path=Path(file.location), sha256="")
+        return LocalFile(path=Path(file.location), sha256="")
     from benchwright.fetch.cache import Cache, default_root
 
     progress = _limit_progress(file.name, tell) if file.is_url else None
@@ -38,7 +38,7 @@ def obtain(file: SpecFile, tell: Tell) -> Here:
         )
     except FetchError as error:
         raise FetchError(f"{file.where}: {error.message}", remedy=error.remedy) from error
-    return Here(path=held.path, sha256=held.sha256)
+    return LocalFile(path=held.path, sha256=held.sha256)
 
 
 def problem_of_path(file: SpecFile) -> str:

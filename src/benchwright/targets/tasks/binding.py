@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchwright.errors import OptionError
 from benchwright.records import ResultWarning, Scalar
-from benchwright.targets.tasks.definition import WORKERS_VARIABLE, Ready, Task, check_workers, fill_parameters
+from benchwright.targets.tasks.definition import WORKERS_VARIABLE, ReadyCommand, Task, check_workers, fill_parameters
 
 SHELL = "/bin/sh"
 # parameter -> the text that a flag of the older driver rewrites: a whole value, where that driver saw one digit of it
@@ -22,18 +22,18 @@ _TEXTS = {
 _USUAL = {"kvstore": "device", "dtype": "float32"}
 
 
-def bind(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], *, command: str = "") -> Ready:
+def bind(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], *, command: str = "") -> ReadyCommand:
     """What to start for these parameters, in an environment like `around`. `command` replaces an older task's own."""
     ready = _bind_older_form(task, params, around, command) if task.older else _bind_own_form(task, params, around)
     check_workers(task, ready.workers)
     return ready
 
 
-def _bind_own_form(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str]) -> Ready:
+def _bind_own_form(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str]) -> ReadyCommand:
     own = {name: fill_parameters(value, params, task.where) for name, value in task.environment.items()}
     environment = {"PYTHONUNBUFFERED": "1", **around, **own}  # a line counts when it is printed, not when it is flushed
     workers = _whole(fill_parameters(str(task.workers), params, task.where), f"{task.where}: workers")
-    return Ready(
+    return ReadyCommand(
         argv=tuple(fill_parameters(word, params, task.where) for word in task.command),
         directory=Path(fill_parameters(task.directory, params, task.where)),
         environment=environment,
@@ -42,7 +42,7 @@ def _bind_own_form(task: Task, params: Mapping[str, Scalar], around: Mapping[str
     )
 
 
-def _bind_older_form(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], command: str) -> Ready:
+def _bind_older_form(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], command: str) -> ReadyCommand:
     """A line for a shell, as the older driver gave it one: its commands may be compound, `cd X && bash Y`."""
     line = command or "".join(task.command)
     if not line:
@@ -51,7 +51,7 @@ def _bind_older_form(task: Task, params: Mapping[str, Scalar], around: Mapping[s
     gpus = params.get("num_gpus", task.num_gpus)
     assert isinstance(gpus, int), "the older form has no placeholders"
     environment = {"PYTHONUNBUFFERED": "1", **around}
-    return Ready(
+    return ReadyCommand(
         argv=(SHELL, "-c", line),
         directory=Path.cwd(),
         environment=environment,

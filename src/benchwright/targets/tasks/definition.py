@@ -132,7 +132,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class ReadyCommand:
     """What is started: nothing in it is open any more."""
 
     argv: tuple[str, ...]

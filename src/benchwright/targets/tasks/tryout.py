@@ -15,7 +15,7 @@ from benchwright.targets.tasks.binding import workers_around
 from benchwright.targets.tasks.definition import Task, TaskMetric
 from benchwright.units import format_value
 from benchwright.worker.tasks.aggregates import canonical
-from benchwright.worker.tasks.extraction import Extracted, Extractor
+from benchwright.worker.tasks.extraction import ExtractedValues, Extractor
 
 _READ = 1 << 20
 
@@ -109,7 +109,7 @@ def _check_task(task: Task, log: Path | None) -> Check:
     )
 
 
-def _try_task(wanted: TaskMetric, extractor: Extractor, result: Extracted) -> TriedMetric:
+def _try_task(wanted: TaskMetric, extractor: Extractor, result: ExtractedValues) -> TriedMetric:
     series = extractor.fed[wanted.series].series
     found = next((metric for metric in result.metrics if metric.name == wanted.name), None)
     timeless = canonical(wanted.compute) == "rate" and series.hits > 1

@@ -77,7 +77,9 @@ class OnnxRuntimeProfiler(Profiler):
         count, last = 0, 0.0
         with contextlib.ExitStack() as stack:
             spans = zip(self._stems, self._opened, self._closed, strict=True)
-            cuts = [stack.enter_context(_Cut(stem, a[clock] - origin, b[clock] - origin)) for stem, a, b in spans]
+            cuts = [
+                stack.enter_context(_ProfileWindow(stem, a[clock] - origin, b[clock] - origin)) for stem, a, b in spans
+            ]
             for line in _lines(uncut):
                 event = json.loads(line)
                 count, last = count + 1, max(last, float(event["ts"]))
@@ -93,7 +95,7 @@ class OnnxRuntimeProfiler(Profiler):
                 raise MeasureError(f"{cut.stem.name} has no events", remedy="choose a window in which calls are made")
 
 
-class _Cut:
+class _ProfileWindow:
     """The part of a profile that lies in one window, written as it is found: it may be large."""
 
     def __init__(self, stem: Path, begin: int, end: int) -> None:
@@ -102,7 +104,7 @@ class _Cut:
         self._file = Path(f"{stem}.trace.json").open("w", encoding="utf-8")  # noqa: SIM115 - closed on exit
         self._separator = '{"displayTimeUnit": "ms", "traceEvents": [\n'
 
-    def __enter__(self) -> _Cut:
+    def __enter__(self) -> _ProfileWindow:
         return self
 
     def offer(self, event: _Event, line: str) -> None:

@@ -15,12 +15,12 @@ from benchwright.errors import DeviceError, LoadError, MeasureError, UserError
 from benchwright.records import Case, Failure, ResultWarning, Scalar, Value
 from benchwright.system.scratch import OUTPUT_VARIABLE
 from benchwright.targets.tasks import binding, reader
-from benchwright.targets.tasks.definition import BACKSTOP, DAY, Ready, Task
+from benchwright.targets.tasks.definition import BACKSTOP, DAY, ReadyCommand, Task
 from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.failures import SEE_THE_LOG, describe_exit, shorten_command
 from benchwright.worker.runtimes.options import refuse_unknown
 from benchwright.worker.tasks import process
-from benchwright.worker.tasks.extraction import Extracted, Extractor
+from benchwright.worker.tasks.extraction import ExtractedValues, Extractor
 from benchwright.worker.tasks.gpus import GpuMemory, GpuWatch
 from benchwright.worker.tasks.process import CommandEnd, TreeMemory
 
@@ -61,7 +61,7 @@ class TaskRuntime:
         return loaded
 
 
-def _bind_task(case: Case) -> tuple[Task, Ready]:
+def _bind_task(case: Case) -> tuple[Task, ReadyCommand]:
     file, _, name = case.target.uri.rpartition("::")
     try:
         task = reader.read(Path(file), name)[0]
@@ -72,7 +72,7 @@ def _bind_task(case: Case) -> tuple[Task, Ready]:
         raise LoadError(str(error)) from None
 
 
-def _check_program(ready: Ready) -> None:
+def _check_program(ready: ReadyCommand) -> None:
     if not ready.directory.is_dir():
         raise LoadError(f"there is no folder {ready.directory}", remedy="see `directory` in the task")
     program = ready.argv[0]
@@ -94,7 +94,7 @@ class _Execution:
 
     loaded: Loaded
 
-    def __init__(self, task: Task, ready: Ready, limit: float, logs: list[Path]) -> None:
+    def __init__(self, task: Task, ready: ReadyCommand, limit: float, logs: list[Path]) -> None:
         self._task, self._ready, self._limit = task, ready, limit
         self._extractor = Extractor(task, workers=ready.workers, streams=2)
         self._gpus = GpuWatch(ready.num_gpus, task.interval)
@@ -169,7 +169,7 @@ class _Execution:
             self._next_word = now + TOLD
             self.loaded.tell(", ".join(reversed(words)))
 
-    def _failure(self, ended: CommandEnd, extracted: Extracted) -> Failure | None:
+    def _failure(self, ended: CommandEnd, extracted: ExtractedValues) -> Failure | None:
         line = shorten_command(self._ready.argv)
         if ended.timed_out:
             message = f"{line} took longer than {self._limit:g} s and was ended"

@@ -17,7 +17,7 @@ from benchwright.worker.tasks.scanner import MOST_SECONDS, Block, Column, Scanne
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted:
+class ExtractedValues:
     """What a log said. `absent` tells why a metric has no value, `missing` the same without the optional ones."""
 
     metrics: tuple[Metric, ...]
@@ -29,7 +29,7 @@ class Extracted:
 
 
 @dataclass(slots=True)
-class _Fed:
+class _SeriesInput:
     """A series, and what was captured for it that is no number."""
 
     series: CapturedSeries
@@ -53,7 +53,9 @@ class Extractor:
         ]
         self._slow: dict[str, str] = {}  # series -> the pattern that was given up
         self.fed = {
-            name: _Fed(CapturedSeries(self._computation_of(metric) for metric in task.metrics if metric.series == name))
+            name: _SeriesInput(
+                CapturedSeries(self._computation_of(metric) for metric in task.metrics if metric.series == name)
+            )
             for name in used
         }
 
@@ -70,7 +72,7 @@ class Extractor:
         """The last number of every series that has one."""
         return {name: fed.series.last for name, fed in self.fed.items() if fed.series.count}
 
-    def result(self) -> Extracted:
+    def result(self) -> ExtractedValues:
         """Everything that can be computed from what was found."""
         found: dict[str, Metric] = {}
         absent: dict[str, str] = {}
@@ -80,7 +82,7 @@ class Extractor:
             except UncomputableError as error:
                 absent[metric.name] = str(error)
         optional = {metric.name for metric in self._task.metrics if metric.optional}
-        return Extracted(
+        return ExtractedValues(
             metrics=tuple(found.values()),
             timelines=tuple(self._timelines(found)),
             missing={name: why for name, why in absent.items() if name not in optional},
@@ -111,7 +113,7 @@ class Extractor:
         self._searches = [(each, scanners) for each, scanners in self._searches if each is not pattern]
         self._slow.update(dict.fromkeys(pattern.series, pattern.text))
 
-    def _take(self, fed: _Fed, column: Column, at: float) -> None:
+    def _take(self, fed: _SeriesInput, column: Column, at: float) -> None:
         texts = column if all(column) else [text for text in column if text]
         if not texts:
             return
@@ -207,7 +209,7 @@ def _parse_all(texts: Column) -> list[float] | None:
     return values if max(values) <= LARGEST and min(values) >= -LARGEST else None
 
 
-def _parse_each(fed: _Fed, texts: Column) -> list[float]:
+def _parse_each(fed: _SeriesInput, texts: Column) -> list[float]:
     values = []
     for text in map(_text, texts):
         try:

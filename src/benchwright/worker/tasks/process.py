@@ -15,7 +15,7 @@ from benchwright.machine.monitors.process import ProcessMonitor
 from benchwright.records import Value
 from benchwright.system import program_output
 from benchwright.system.process import signal_group
-from benchwright.targets.tasks.definition import Ready
+from benchwright.targets.tasks.definition import ReadyCommand
 
 EVERY = 0.1  # seconds between two looks
 
@@ -31,7 +31,9 @@ class CommandEnd:
     left_behind: bool = False
 
 
-def follow(ready: Ready, hear: Hear, *, timeout: float, look: Callable[[int], None] = lambda pid: None) -> CommandEnd:
+def follow(
+    ready: ReadyCommand, hear: Hear, *, timeout: float, look: Callable[[int], None] = lambda pid: None
+) -> CommandEnd:
     """Starts the command without a shell of ours, in a group of its own, and returns when all of it is gone.
 
     `hear` gets what it prints as it comes. `look` is called with its process id as soon as it runs and then several
@@ -50,7 +52,7 @@ def follow(ready: Ready, hear: Hear, *, timeout: float, look: Callable[[int], No
 
 
 @contextlib.contextmanager
-def _start(ready: Ready) -> Iterator[subprocess.Popen[bytes]]:
+def _start(ready: ReadyCommand) -> Iterator[subprocess.Popen[bytes]]:
     child = subprocess.Popen(
         ready.argv,
         cwd=ready.directory,

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 
 from benchwright.analysis.judged_metrics import directions_of, judged_metrics
 from benchwright.errors import did_you_mean
-from benchwright.execution.builds import Built
+from benchwright.execution.builds import BuiltRevision
 from benchwright.execution.hosts.local import LocalHost
 from benchwright.execution.session import Measuring, Setting
 from benchwright.records import Better, Case, Metric, Mode, Result, Status, Value, Verdict
 from benchwright.records.trials import AbRules, Pair, Stage, StageResult
-from benchwright.stats.pairs import Look, Sequential, is_in_vain, reach
+from benchwright.stats.pairs import PairedEvidence, Sequential, is_in_vain, reach
 from benchwright.worker.engine.engine import DEFAULT_DURATION
 
 _CHOOSING = (8, 12)  # pairs after which the length of the processes is chosen
@@ -35,7 +35,7 @@ class MeasuredSide:
     """Something to measure, and the run that keeps what is measured of it. Two sides may share a run."""
 
     name: str  # control, treatment
-    built: Built
+    built: BuiltRevision
     measuring: Measuring
 
     def measure(self, case: Case, number: int, notes: Mapping[str, Value] | None = None) -> Result:
@@ -43,7 +43,7 @@ class MeasuredSide:
         return self.measuring.measure(case, number, setting_of(self.built, {"side": self.name, **(notes or {})}))
 
 
-def setting_of(built: Built, notes: Mapping[str, Value] | None = None) -> Setting:
+def setting_of(built: BuiltRevision, notes: Mapping[str, Value] | None = None) -> Setting:
     """Where a case of a revision is measured: in its working copy, with its own Python."""
     return Setting(
         host=LocalHost(python=built.python, directory=built.folder, environment=built.environment),
@@ -136,7 +136,7 @@ class PairedTest:
         self.paired = paired
         self._rules = rules
         self._sequential: Sequential | None = None
-        self._look: Look | None = None
+        self._look: PairedEvidence | None = None
         self._failures = 0  # in a row
         self._seconds = 0.0
 

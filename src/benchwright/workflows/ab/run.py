@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from benchwright import config, vcs
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, Noted, nobody
-from benchwright.execution.builds import TIMEOUT, Builder, Built
+from benchwright.execution.builds import TIMEOUT, Builder, BuiltRevision
 from benchwright.execution.builds.surroundings import Surroundings
-from benchwright.execution.builds.targets import AUTO, Settled, place_of_folder, place_of_revision, settle
+from benchwright.execution.builds.targets import AUTO, SettledRequest, place_of_folder, place_of_revision, settle
 from benchwright.execution.session import Plan
 from benchwright.records import Inputs, Load, Revision, Scalar
 from benchwright.records.trials import AbRules, Trial, TrialRow
@@ -298,7 +298,7 @@ def _warn_of_sides(control: SideRequest, treatment: SideRequest, repository: His
 
 def _settle_targets(
     request: Request, sides: Sequence[SideRequest], making: BuildSpec, builder: Builder | None
-) -> Settled:
+) -> SettledRequest:
     """The request with each target as both sides are to read it."""
     places = [
         place_of_revision(side.label, builder.repository, side.commit)
@@ -310,7 +310,7 @@ def _settle_targets(
     return settle(request, places, repository, choice=making.targets_from)
 
 
-def _warn_of_packages(control: Built, treatment: Built) -> str:
+def _warn_of_packages(control: BuiltRevision, treatment: BuiltRevision) -> str:
     """A warning that the two sides have different packages; "" where they have the same."""
     ours, theirs = control.packages, treatment.packages
     if not (control.own and treatment.own) or ours == theirs:
@@ -321,7 +321,7 @@ def _warn_of_packages(control: Built, treatment: Built) -> str:
     return f"the sides differ in packages, not in code alone: {some}; --constraint FILE gives both the same"
 
 
-def _prepare_side(side: SideRequest, making: BuildSpec, builder: Builder | None) -> Built:
+def _prepare_side(side: SideRequest, making: BuildSpec, builder: Builder | None) -> BuiltRevision:
     if side.as_it_is or builder is None:
         return _take_as_it_is(side)
     return builder.prepare(side.commit, rebuild=making.again)
@@ -332,7 +332,7 @@ def _check_folder(side: SideRequest) -> None:
         raise OptionError(f"there is no folder {side.folder}", remedy="name the folder that holds the target")
 
 
-def _take_as_it_is(side: SideRequest) -> Built:
+def _take_as_it_is(side: SideRequest) -> BuiltRevision:
     """A folder and an interpreter that need no build, in the form of a finished build."""
     folder = Path(side.folder or ".").absolute()
     python = shutil.which(side.python) if side.python else sys.executable
@@ -340,7 +340,7 @@ def _take_as_it_is(side: SideRequest) -> Built:
         raise OptionError(f"there is no interpreter {side.python}", remedy="name its file, such as env/bin/python")
     revision = vcs.revision(folder) or Revision(vcs="", id=folder.name)
     # Not resolved: where an interpreter is a link in a virtual environment, the link is what makes it belong there.
-    return Built(revision=revision, folder=folder, python=str(Path(python).absolute()), log=Path(os.devnull))
+    return BuiltRevision(revision=revision, folder=folder, python=str(Path(python).absolute()), log=Path(os.devnull))
 
 
 def _check(rules: AbRules) -> None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from benchwright.errors import StoreError, TargetError
 from benchwright.events import Listener, Planned, Staged, nobody
-from benchwright.execution.builds import Built
+from benchwright.execution.builds import BuiltRevision
 from benchwright.execution.plan_elsewhere import plan_in
 from benchwright.execution.saver import ResultSink
 from benchwright.execution.session import Measuring, Plan, new_run_id
@@ -33,7 +33,7 @@ from benchwright.system.interrupts import Interrupt
 from benchwright.targets.sources import Request
 from benchwright.workflows.ab.pairs import MeasuredSide, PairedCase, PairedTest, later_length
 
-__all__ = ["AbRules", "Matched", "MeasuredSide", "PairedCase", "Trial", "TrialDestination", "ab", "match", "trial"]
+__all__ = ["AbRules", "MatchedCases", "MeasuredSide", "PairedCase", "Trial", "TrialDestination", "ab", "match", "trial"]
 
 TAG = "ab"
 _DOING = {Stage.BENCHMARK: "measuring", Stage.VERIFY: "looking again at", Stage.REGRESS: "one more pair of"}
@@ -41,7 +41,7 @@ _CHANGES = (Verdict.WORSE, Verdict.BETTER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matched:
+class MatchedCases:
     """The cases that both sides have, as control and treatment have them, and the names of the others."""
 
     cases: tuple[tuple[Case, Case], ...]
@@ -61,8 +61,8 @@ class TrialDestination:
 
 
 def ab(
-    control: Built,
-    treatment: Built,
+    control: BuiltRevision,
+    treatment: BuiltRevision,
     request: Request,
     rules: AbRules | None = None,
     keeping: TrialDestination | None = None,
@@ -77,7 +77,7 @@ def ab(
     return trial(control, treatment, match(control, treatment, request), rules, keeping, plan)
 
 
-def match(control: Built, treatment: Built, request: Request) -> Matched:
+def match(control: BuiltRevision, treatment: BuiltRevision, request: Request) -> MatchedCases:
     """Plans the request on both sides and pairs the cases by name and parameters; a `TargetError` when none pairs."""
     ours, theirs = (dict(_key_cases(plan_in(built, request))) for built in (control, treatment))
     shared = [key for key in ours if key in theirs]
@@ -86,7 +86,7 @@ def match(control: Built, treatment: Built, request: Request) -> Matched:
             f"control and treatment have no case in common: {_list_names(ours)} there, {_list_names(theirs)} here",
             remedy="name a target that both have, or give the same --param",
         )
-    return Matched(
+    return MatchedCases(
         cases=tuple((ours[key], theirs[key]) for key in shared),
         only_control=tuple(_labels_of_missing(ours, theirs)),
         only_treatment=tuple(_labels_of_missing(theirs, ours)),
@@ -94,9 +94,9 @@ def match(control: Built, treatment: Built, request: Request) -> Matched:
 
 
 def trial(
-    control: Built,
-    treatment: Built,
-    matched: Matched,
+    control: BuiltRevision,
+    treatment: BuiltRevision,
+    matched: MatchedCases,
     rules: AbRules | None = None,
     keeping: TrialDestination | None = None,
     plan: Plan | None = None,
@@ -115,9 +115,9 @@ class _TrialRunner:
 
     def __init__(
         self,
-        control: Built,
-        treatment: Built,
-        matched: Matched,
+        control: BuiltRevision,
+        treatment: BuiltRevision,
+        matched: MatchedCases,
         rules: AbRules,
         keeping: TrialDestination,
         plan: Plan,
@@ -286,7 +286,7 @@ def _p_value(heats: Sequence[StageResult], rules: AbRules, level: float) -> floa
     return fdr.verified(rules.false_alarms, min(last.p_value, level) if confirmed else 1.0)
 
 
-def _new_trial(control: Built, treatment: Built, rules: AbRules, keeping: TrialDestination) -> Trial:
+def _new_trial(control: BuiltRevision, treatment: BuiltRevision, rules: AbRules, keeping: TrialDestination) -> Trial:
     ours, theirs = (
         TrialSide(
             label=label,

@@ -41,7 +41,7 @@ def seconds_of(case: Case) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adjacent:
+class AdjacentResults:
     """Two results of an earlier run that were measured next to each other."""
 
     control: Result
@@ -50,7 +50,7 @@ class Adjacent:
     length: float
 
 
-def find_adjacent(run: Run, case: Case) -> Iterator[Adjacent]:
+def find_adjacent(run: Run, case: Case) -> Iterator[AdjacentResults]:
     """The pairs of a run: two results next to each other, a control and a candidate, of this case under the same load.
 
     Only the seed may differ, as each run has its own, and the duration where processes were made longer.
@@ -64,7 +64,7 @@ def find_adjacent(run: Run, case: Case) -> Iterator[Adjacent]:
             waiting = None
         elif waiting is not None and waiting.round == result.round and _is_candidate(waiting) != _is_candidate(result):
             control, treatment = (result, waiting) if _is_candidate(waiting) else (waiting, result)
-            yield Adjacent(control=control, treatment=treatment, control_first=control is waiting, length=length)
+            yield AdjacentResults(control=control, treatment=treatment, control_first=control is waiting, length=length)
             waiting = None
         else:
             waiting = result
@@ -78,7 +78,7 @@ def _is_candidate(result: Result) -> bool:
     return result.details.get("side") == CANDIDATE
 
 
-def compare_adjacent(adjacent: Adjacent, metric: Metric | None, run: str) -> ComparedPair | None:
+def compare_adjacent(adjacent: AdjacentResults, metric: Metric | None, run: str) -> ComparedPair | None:
     """A pair of an earlier run; None where there is no ratio."""
     control, treatment = adjacent.control, adjacent.treatment
     if metric is None or control.status is not Status.OK or treatment.status is not Status.OK:

@@ -15,7 +15,7 @@ from benchwright import config, schema
 from benchwright.analysis.detection import BISECTED, OURS
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.events import Listener, Noted, nobody
-from benchwright.execution.builds import Builder, Built
+from benchwright.execution.builds import Builder, BuiltRevision
 from benchwright.execution.builds.surroundings import Surroundings
 from benchwright.execution.builds.targets import AUTO, place_of_revision, settle
 from benchwright.execution.plan_elsewhere import plan_in
@@ -29,7 +29,7 @@ from benchwright.targets.sources import ImportTimes, Request
 from benchwright.workflows import validation
 from benchwright.workflows.ab.run import BuildSpec, collect_tags, destination_in, fresh_seed
 from benchwright.workflows.bisect import search
-from benchwright.workflows.bisect.search import CaseIn, Terms
+from benchwright.workflows.bisect.search import BisectionTerms, CaseIn
 from benchwright.workflows.run import refuse_nesting, with_usual_length
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def bisect(
     rebuild: bool = False,
     surroundings: Surroundings | None = None,
     targets_from: str = AUTO,
-    confidence: float = Terms().confidence,
+    confidence: float = BisectionTerms().confidence,
     most_runs: int = search.MOST_RUNS,
     every: bool = False,
     metric: str = "",
@@ -108,7 +108,7 @@ def bisect(
     request = Request(targets=targets)
     if duration is not None:
         request = replace(request, load=replace(request.load, duration=duration))
-    terms = Terms(confidence=confidence, most_runs=most_runs, metric=metric, seed=fresh_seed(), every=every)
+    terms = BisectionTerms(confidence=confidence, most_runs=most_runs, metric=metric, seed=fresh_seed(), every=every)
     asked = Range(finding=finding, good=good, bad=bad)
     making = BuildSpec(
         repo=Path(repo),
@@ -124,7 +124,7 @@ def bisect(
 def seek(
     asked: Range,
     request: Request,
-    terms: Terms,
+    terms: BisectionTerms,
     making: BuildSpec,
     *,
     store: str | None = None,
@@ -180,7 +180,7 @@ def _settle_targets(
     return settled.request
 
 
-def _check(asked: Range, request: Request, terms: Terms) -> None:
+def _check(asked: Range, request: Request, terms: BisectionTerms) -> None:
     if not asked.finding and not (asked.good and asked.bad):
         raise OptionError("there is no range to bisect", remedy="name a finding, or give --good REV --bad REV TARGET")
     if not asked.finding or request.targets:
@@ -215,7 +215,7 @@ def _ends(asked: Range, finding: Finding | None) -> tuple[str, str]:
     return asked.good or known[0], asked.bad or known[-1]
 
 
-def _with_finding(terms: Terms, finding: Finding) -> Terms:
+def _with_finding(terms: BisectionTerms, finding: Finding) -> BisectionTerms:
     return replace(
         terms,
         metric=terms.metric or finding.metric,
@@ -292,7 +292,7 @@ def plan_case(
     """
     known: list[tuple[str, Mapping[str, Scalar]]] = []
 
-    def case_in(built: Built) -> Case:
+    def case_in(built: BuiltRevision) -> Case:
         cases = plan_in(built, request)
         if known:
             wanted = [case for case in cases if (case.name, case.params) == known[0]]
@@ -308,7 +308,7 @@ def plan_case(
     return case_in
 
 
-def _refuse_cases(built: Built, cases: Sequence[Case], wanted: Sequence[Case]) -> TargetError:
+def _refuse_cases(built: BuiltRevision, cases: Sequence[Case], wanted: Sequence[Case]) -> TargetError:
     where = f"revision {built.revision.id[:12]}"
     if not wanted:
         return TargetError(f"{where} does not have this case", remedy="choose a range in which both ends have it")
@@ -328,7 +328,7 @@ def _case_of_finding(finding: Finding, run: Run | None) -> Case | None:
     return None
 
 
-def move_case(case: Case, root: Path, built: Built) -> Case:
+def move_case(case: Case, root: Path, built: BuiltRevision) -> Case:
     """The case with every path below the repository, or below another working copy, in this working copy.
 
     A file below the repository that this revision does not have is the user's own, and stays where it is.

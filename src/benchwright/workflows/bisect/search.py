@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from benchwright import schema
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Planned, Staged
-from benchwright.execution.builds import Builder, Built
+from benchwright.execution.builds import Builder, BuiltRevision
 from benchwright.execution.session import Measuring, Plan
 from benchwright.machine import environment
 from benchwright.records import Case, Estimate, Metric, Run, Status
@@ -47,11 +47,11 @@ _PATIENCE = 4  # steps in a row that expect so
 _LAST_PATIENCE = 12  # the same where processes cannot be longer, before the search ends
 _SETTLED = 8  # pairs before the first such step counts
 
-CaseIn = Callable[[Built], Case]
+CaseIn = Callable[[BuiltRevision], Case]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class BisectionTerms:
     """The terms of a bisection: what is asked for, and what is known before it starts."""
 
     confidence: float = statistics.CONFIDENCE
@@ -70,7 +70,7 @@ def bisect(
     good: str,
     bad: str,
     case_in: CaseIn,
-    terms: Terms | None = None,
+    terms: BisectionTerms | None = None,
     keeping: TrialDestination | None = None,
     *,
     earlier: Sequence[Run] = (),
@@ -81,7 +81,7 @@ def bisect(
     `earlier` are runs of bisections of the same range (`tag_of`), whose pairs count; `plan` is that of the new run. An
     end that cannot be built or has no such case is a `TargetError`; Ctrl-C ends it with what is known.
     """
-    search = _Search(builder, good, bad, case_in, terms or Terms(), keeping or TrialDestination())
+    search = _Search(builder, good, bad, case_in, terms or BisectionTerms(), keeping or TrialDestination())
     return search.run(earlier, plan or Plan())
 
 
@@ -95,7 +95,7 @@ class _Search:
     """One bisection while it runs."""
 
     def __init__(
-        self, builder: Builder, good: str, bad: str, case_in: CaseIn, terms: Terms, keeping: TrialDestination
+        self, builder: Builder, good: str, bad: str, case_in: CaseIn, terms: BisectionTerms, keeping: TrialDestination
     ) -> None:
         self._builder, self._case_in, self._terms, self._keeping = builder, case_in, terms, keeping
         self._good = builder.repository.resolve(good)
@@ -105,7 +105,7 @@ class _Search:
         self._pairs: list[ComparedPair] = []
         self._skipped: dict[int, str] = {}
         self._failures: dict[int, int] = {}
-        self._ready: dict[int, tuple[Built, Case]] = {}
+        self._ready: dict[int, tuple[BuiltRevision, Case]] = {}
         self._paired_cases: dict[tuple[int, int, float], PairedCase] = {}
         self._named: list[Culprit] = []
         self._again = 0
@@ -125,16 +125,16 @@ class _Search:
 
     # ---- before anything is measured ----
 
-    def _build_end(self, revision: str) -> Built:
+    def _build_end(self, revision: str) -> BuiltRevision:
         built = self._build(revision)
         if built.failure is not None:
             raise TargetError(f"an end of the range: {built.failure.message}", remedy=built.failure.remedy)
         return built
 
-    def _build(self, revision: str) -> Built:
+    def _build(self, revision: str) -> BuiltRevision:
         return self._builder.prepare(revision, rebuild=self._terms.rebuild)
 
-    def _session(self, plan: Plan, good: Built) -> Measuring:
+    def _session(self, plan: Plan, good: BuiltRevision) -> Measuring:
         keeping = self._keeping
         return Measuring(
             replace(plan, rounds=0, reason=REASON, directory=good.folder),
@@ -386,7 +386,7 @@ class _Search:
         )
 
 
-def _prior(terms: Terms, index: Mapping[str, int]) -> statistics.Prior:
+def _prior(terms: BisectionTerms, index: Mapping[str, int]) -> statistics.Prior:
     marks = sorted({index[each] for each in (*terms.measured, *terms.suspects) if each in index})
     places: dict[int, float] = {}
     for revision, share in terms.suspects.items():

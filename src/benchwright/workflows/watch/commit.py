@@ -11,7 +11,7 @@ from benchwright.errors import OptionError, UserError
 from benchwright.events import Listener, Planned, Staged, nobody
 from benchwright.execution import resume
 from benchwright.execution.attempt import INTERRUPTED
-from benchwright.execution.builds import Builder, Built
+from benchwright.execution.builds import Builder, BuiltRevision
 from benchwright.execution.plan_elsewhere import plan_in
 from benchwright.execution.session import DEFAULT_ROUNDS, Measuring, Plan, new_run_id, now
 from benchwright.machine import environment
@@ -23,7 +23,7 @@ from benchwright.workflows import validation
 from benchwright.workflows.ab.pairs import setting_of
 from benchwright.workflows.live import LiveProgress
 from benchwright.workflows.run import with_usual_length
-from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal, What
+from benchwright.workflows.watch.journal import CommitState, JournalKind, JournalLine, WatchJournal
 
 REASON = "watch"
 
@@ -65,9 +65,9 @@ class CommitRunner:
         state = self.journal.state
         before = state.running if state.begun is not None and state.begun.revision == revision else ""
         if state.begun is None:
-            self.journal.add(JournalLine(what=What.BEGAN, revision=revision, backfill=backfill))
+            self.journal.add(JournalLine(what=JournalKind.BEGAN, revision=revision, backfill=backfill))
         taken = self._measure_commit(revision, before)
-        ended = JournalLine(what=What.ENDED, revision=revision, backfill=backfill)
+        ended = JournalLine(what=JournalKind.ENDED, revision=revision, backfill=backfill)
         self.journal.add(replace(ended, outcome=taken.outcome, run=taken.run, why=taken.why))
         return taken
 
@@ -102,13 +102,13 @@ class CommitRunner:
                 return self._make_outcome(resumed, CommitState.INTERRUPTED, error.message)
         measuring = self._session(built, cases, resumed, REASON)
         if measuring.id != before:
-            self.journal.add(JournalLine(what=What.RUNNING, revision=revision, run=measuring.id))
+            self.journal.add(JournalLine(what=JournalKind.RUNNING, revision=revision, run=measuring.id))
         run = self._measure(measuring, built)
         bad = [result for result in run.results if result.status is not Status.OK]
         why = next((result.error.message for result in bad if result.error), "")
         return self._make_outcome(run, CommitState.FAILED if bad else CommitState.MEASURED, why)
 
-    def _plan_cases(self, built: Built) -> list[Case]:
+    def _plan_cases(self, built: BuiltRevision) -> list[Case]:
         usual = config.load()
         cases = [
             with_usual_length(case, usual)
@@ -124,7 +124,7 @@ class CommitRunner:
         # What is called once may take hours, and says itself how often it repeats.
         return 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual or DEFAULT_ROUNDS
 
-    def _session(self, built: Built, cases: Sequence[Case], resumed: Run | None, reason: str) -> Measuring:
+    def _session(self, built: BuiltRevision, cases: Sequence[Case], resumed: Run | None, reason: str) -> Measuring:
         plan = Plan(
             cases=cases,
             rounds=self._count_rounds(cases),
@@ -138,7 +138,7 @@ class CommitRunner:
         teller = LiveProgress(self.place, self.listener)
         return Measuring(plan, teller.follow_store(lambda: SharedStore(self.store)), teller)
 
-    def _measure(self, measuring: Measuring, built: Built) -> Run:
+    def _measure(self, measuring: Measuring, built: BuiltRevision) -> Run:
         """Every case in every round that has no record yet. Being told to stop at once is a `KeyboardInterrupt`."""
         plan, here = measuring.plan, setting_of(built)
         wanted = [
@@ -157,13 +157,15 @@ class CommitRunner:
                     raise KeyboardInterrupt
         return measuring.run
 
-    def _record_failure(self, built: Built, failure: Failure, outcome: CommitState, before: str) -> CommitOutcome:
+    def _record_failure(
+        self, built: BuiltRevision, failure: Failure, outcome: CommitState, before: str
+    ) -> CommitOutcome:
         """A run that says of every case why it has no numbers."""
         kept = _find_run(self.store, before)
         if kept is not None:
             return self._make_outcome(kept, outcome, failure.message)
         run = new_run_id()
-        self.journal.add(JournalLine(what=What.RUNNING, revision=built.revision.id, run=run))
+        self.journal.add(JournalLine(what=JournalKind.RUNNING, revision=built.revision.id, run=run))
         facts = environment.collect()
         results = tuple(
             Result(

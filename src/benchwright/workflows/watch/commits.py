@@ -11,14 +11,14 @@ from benchwright import vcs
 from benchwright.errors import FetchError, TargetError
 from benchwright.vcs.history import Commit, History
 from benchwright.workflows.watch import interface
-from benchwright.workflows.watch.journal import JournalLine, WatchJournal, What
+from benchwright.workflows.watch.journal import JournalKind, JournalLine, WatchJournal
 
 _DEEP = 10_000  # commits that are looked through when history was rewritten
 _OWN = "--remote '' watches this repository's own branch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Following:
+class FollowedBranch:
     """A branch, and how densely it is followed."""
 
     remote: str = "origin"
@@ -32,7 +32,9 @@ class Following:
 class BranchLine:
     """The commits of a branch, followed from where the journal starts."""
 
-    def __init__(self, repository: History, following: Following, journal: WatchJournal, say: Callable[[str], None]):
+    def __init__(
+        self, repository: History, following: FollowedBranch, journal: WatchJournal, say: Callable[[str], None]
+    ):
         self._repository, self._following, self._journal, self._say = repository, following, journal, say
         self.branch = following.branch
 
@@ -46,7 +48,7 @@ class BranchLine:
             return
         since = self._commit_in_file() or asked
         begin = since or self._newest()
-        self._journal.add(JournalLine(what=What.STARTED, revision=begin.revision.id, inclusive=since is None))
+        self._journal.add(JournalLine(what=JournalKind.STARTED, revision=begin.revision.id, inclusive=since is None))
 
     def waiting(self) -> list[Commit]:
         """What is new, oldest first."""

@@ -66,7 +66,7 @@ _SLICE = 0.2  # seconds between looks at whether to stop
 # ---- Ctrl-C, SIGTERM and SIGHUP: the first stops after the present commit, the second at once ----
 
 
-class Draining:
+class DrainRequest:
     """Notes that a signal asked the watch to stop; a context manager. Outside the main thread no signal arrives."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -74,7 +74,7 @@ class Draining:
         self._say = say
         self._before: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> Draining:
+    def __enter__(self) -> DrainRequest:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:

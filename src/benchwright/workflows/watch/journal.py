@@ -19,7 +19,7 @@ from benchwright.system.locks import open_lock
 from benchwright.system.whole_files import sync_folder
 
 
-class What(StrEnum):
+class JournalKind(StrEnum):
     """The kinds of lines in the journal of a watch."""
 
     STARTED = "started"  # the watch, for the first time: with the commit that it starts at
@@ -47,7 +47,7 @@ class CommitState(StrEnum):
 class JournalLine:
     """One line of the journal of a watch."""
 
-    what: What
+    what: JournalKind
     revision: str = ""
     run: str = ""
     outcome: CommitState | None = None
@@ -77,25 +77,25 @@ class WatchState:
     def add(self, entry: JournalLine) -> None:
         """Takes in one more line."""
         match entry.what:
-            case What.STARTED:
+            case JournalKind.STARTED:
                 self.start = self.start or entry
-            case What.BEGAN:
+            case JournalKind.BEGAN:
                 self.begun, self.running = entry, ""
-            case What.RUNNING:
+            case JournalKind.RUNNING:
                 self.running = entry.run
-            case What.ENDED:
+            case JournalKind.ENDED:
                 self._end(entry)
-            case What.JUDGED:
+            case JournalKind.JUDGED:
                 self.unjudged = None
-            case What.GAP:
+            case JournalKind.GAP:
                 known = {*self.ended, *self.wanted}
                 self.wanted += [revision for revision in entry.revisions if revision not in known]
-            case What.RETRIED:
+            case JournalKind.RETRIED:
                 fresh = [revision for revision in entry.revisions if self.ended.pop(revision, None) is not None]
                 self.wanted += fresh
-            case What.REMEASURED:
+            case JournalKind.REMEASURED:
                 self.remeasured.add(entry.finding)
-            case What.PAIRED:
+            case JournalKind.PAIRED:
                 self.paired.add(entry.finding)
 
     def _end(self, entry: JournalLine) -> None:

@@ -32,10 +32,10 @@ from benchwright.workflows.run import refuse_nesting
 from benchwright.workflows.watch import interface
 from benchwright.workflows.watch.commit import CommitRunner, known_cases
 from benchwright.workflows.watch.commit_report import CommitReport
-from benchwright.workflows.watch.commits import BranchLine, Following, choose_between, current_branch
-from benchwright.workflows.watch.interface import Draining
-from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal, What
-from benchwright.workflows.watch.pairs import AT_ONCE, PAIRS, Pairing
+from benchwright.workflows.watch.commits import BranchLine, FollowedBranch, choose_between, current_branch
+from benchwright.workflows.watch.interface import DrainRequest
+from benchwright.workflows.watch.journal import CommitState, JournalKind, JournalLine, WatchJournal
+from benchwright.workflows.watch.pairs import AT_ONCE, PAIRS, PairSettings
 
 FOLDER = Path(".benchwright", "watch")  # below the present folder, one for each watch
 BACKFILL = 16  # commits of a gap that are measured at most, for one finding
@@ -51,7 +51,7 @@ class Watched:
 
     repo: Path
     request: Request
-    following: Following = field(default_factory=Following)
+    following: FollowedBranch = field(default_factory=FollowedBranch)
     build: str = ""  # a shell line of the user's own
     build_timeout: float = TIMEOUT
     rebuild: bool = False  # also what was built, or could not be built, before
@@ -94,7 +94,7 @@ def watch(
     branch = watched.following.branch or current_branch(builder.repository)
     watched = replace(watched, following=replace(watched.following, branch=branch))
     with (
-        Draining(lambda text: listener(Noted(text=text))) as draining,
+        DrainRequest(lambda text: listener(Noted(text=text))) as draining,
         contextlib.closing(open_store(url)) as store,
         WatchJournal(_folder(watched, builder, url)) as journal,
     ):
@@ -176,7 +176,7 @@ class _Watch:
             listener=listener,
             cases=known_cases(store, journal.state.newest_run),
         )
-        self._pairing = Pairing(
+        self._pairing = PairSettings(
             builder=builder,
             request=watched.request,
             store=store,
@@ -188,7 +188,7 @@ class _Watch:
         validation.check_tags(self._runner.tags)
         self._ok = True
 
-    def follow(self, draining: Draining, interval: float | None) -> bool:
+    def follow(self, draining: DrainRequest, interval: float | None) -> bool:
         """Handles commits until it is told to stop; without an interval, until no new commit is left."""
         self._line.start()
         self._finish()
@@ -232,7 +232,7 @@ class _Watch:
         ended = self._journal.state.ended
         unbuilt = tuple(revision for revision, entry in ended.items() if entry.outcome is CommitState.UNBUILT)
         if unbuilt:
-            self._journal.add(JournalLine(what=What.RETRIED, revisions=unbuilt))
+            self._journal.add(JournalLine(what=JournalKind.RETRIED, revisions=unbuilt))
 
     def _finish(self) -> None:
         """Finishes the commit that an earlier process was in the middle of."""
@@ -259,7 +259,9 @@ class _Watch:
         try:
             return self._builder.repository.resolve(revision)
         except TargetError as error:
-            ended = JournalLine(what=What.ENDED, revision=revision, backfill=backfill, outcome=CommitState.INTERRUPTED)
+            ended = JournalLine(
+                what=JournalKind.ENDED, revision=revision, backfill=backfill, outcome=CommitState.INTERRUPTED
+            )
             self._journal.add(replace(ended, why=error.message))
             self._say(error.message)
             return None
@@ -299,7 +301,7 @@ class _Watch:
         for finding in findings:
             self._fill_gap(finding)
         findings = [self._find_cause(finding) for finding in findings]
-        self._journal.add(JournalLine(what=What.JUDGED))
+        self._journal.add(JournalLine(what=JournalKind.JUDGED))
         return findings
 
     def _suspicions(self) -> dict[str, Finding]:
@@ -319,7 +321,7 @@ class _Watch:
         mine = [finding for finding in both if _is_between_measured(finding, state.ended)]
         for finding in mine[:AT_ONCE]:
             self._journal.add(
-                JournalLine(what=What.PAIRED, finding=finding.id)
+                JournalLine(what=JournalKind.PAIRED, finding=finding.id)
             )  # before: once is enough, whatever happens
             settled = self._pairing.settle(finding)
             told.pop(finding.id, None)
@@ -333,7 +335,7 @@ class _Watch:
         led, known = finding.revisions, {*self._journal.state.ended}
         gap = choose_between(led, led[0], led[-1], known, self._watched.backfill)
         if gap:
-            self._journal.add(JournalLine(what=What.GAP, finding=finding.id, revisions=tuple(gap)))
+            self._journal.add(JournalLine(what=JournalKind.GAP, finding=finding.id, revisions=tuple(gap)))
 
     def _find_cause(self, finding: Finding) -> Finding:
         """Where code and environment both changed, the old revision in today's environment says which it was."""
@@ -341,7 +343,7 @@ class _Watch:
         if not wanted or finding.id in self._journal.state.remeasured:
             return finding
         self._journal.add(
-            JournalLine(what=What.REMEASURED, finding=finding.id)
+            JournalLine(what=JournalKind.REMEASURED, finding=finding.id)
         )  # before: once is enough, whatever happens
         run = self._runner.measure_again(finding.revisions[0], REMEASURE)
         try:

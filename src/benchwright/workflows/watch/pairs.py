@@ -27,7 +27,7 @@ from benchwright.schema.parsing import json_mapping
 from benchwright.store import Store
 from benchwright.targets.sources import Request
 from benchwright.workflows import run
-from benchwright.workflows.ab.trial import Matched, TrialDestination, match
+from benchwright.workflows.ab.trial import MatchedCases, TrialDestination, match
 from benchwright.workflows.ab.trial import trial as run_trial
 
 PAIRS = 20  # of one finding, at most
@@ -37,7 +37,7 @@ _SHORT = 12  # digits of a commit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pairing:
+class PairSettings:
     """How the two commits of a suspected change are measured again, in pairs."""
 
     builder: Builder
@@ -91,7 +91,9 @@ class Pairing:
             verify=False,
         )
         keeping = TrialDestination(listener=self.listener, labels=(old[:_SHORT], new[:_SHORT]))
-        trial = run_trial(control, treatment, Matched(cases=tuple(cases[:1])), rules, keeping, Plan(cpus=self.cpus))
+        trial = run_trial(
+            control, treatment, MatchedCases(cases=tuple(cases[:1])), rules, keeping, Plan(cpus=self.cpus)
+        )
         return trial.rows[0], trial.seconds
 
     def _say(self, text: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchwright.compat.harness.specs.loader import Hidden, merge_mappings
+from benchwright.compat.harness.specs.loader import OverriddenValue, merge_mappings
 
 
 def test_the_nearer_scalar_stays_mappings_recurse_and_lists_are_joined() -> None:
@@ -16,7 +16,10 @@ def test_the_nearer_scalar_stays_mappings_recurse_and_lists_are_joined() -> None
     found, hidden = merge_mappings(near, far)
 
     assert found == {"a": 1, "deep": {"x": 1, "y": 2}, "list": [1, 2, 2, 3], "new": 0}
-    assert hidden == (Hidden(path=("a",), kept=1, hidden=2), Hidden(path=("deep", "x"), kept=1, hidden=5))
+    assert hidden == (
+        OverriddenValue(path=("a",), kept=1, hidden=2),
+        OverriddenValue(path=("deep", "x"), kept=1, hidden=5),
+    )
 
 
 def test_the_rule_of_early_2018_adds_only_missing_items() -> None:

@@ -98,7 +98,7 @@ def _spec(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hidden:
+class OverriddenValue:
     """A value that does not count, because a nearer place says something else."""
 
     path: tuple[str, ...]
@@ -108,18 +108,22 @@ class Hidden:
 
 def merge_mappings(
     near: Mapping[str, Any], far: Mapping[str, Any], *, missing_only: bool = False
-) -> tuple[dict[str, Any], tuple[Hidden, ...]]:
+) -> tuple[dict[str, Any], tuple[OverriddenValue, ...]]:
     """`near` with what only `far` has, and what of `far` does not count. Neither argument is changed.
 
     Mappings are merged all the way down. Lists are joined, `near` first; with `missing_only` (the rule of early 2018)
     only items that `near` lacks are added. Anything else stays as `near` has it.
     """
-    hidden: list[Hidden] = []
+    hidden: list[OverriddenValue] = []
     return _merge_levels(near, far, (), missing_only, hidden), tuple(hidden)
 
 
 def _merge_levels(
-    near: Mapping[str, Any], far: Mapping[str, Any], path: tuple[str, ...], missing_only: bool, hidden: list[Hidden]
+    near: Mapping[str, Any],
+    far: Mapping[str, Any],
+    path: tuple[str, ...],
+    missing_only: bool,
+    hidden: list[OverriddenValue],
 ) -> dict[str, Any]:
     found = dict(near)
     for key, theirs in far.items():
@@ -132,5 +136,5 @@ def _merge_levels(
         elif isinstance(mine, list) and isinstance(theirs, list):
             found[key] = mine + [item for item in theirs if not missing_only or item not in mine]
         elif mine != theirs:
-            hidden.append(Hidden(path=(*path, key), kept=mine, hidden=theirs))
+            hidden.append(OverriddenValue(path=(*path, key), kept=mine, hidden=theirs))
     return found

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchwright.compat.harness.specs import commands, lookups
-from benchwright.compat.harness.specs.loader import Hidden, OlderSpec
+from benchwright.compat.harness.specs.loader import OlderSpec, OverriddenValue
 from benchwright.compat.harness.specs.locations import RUN_TOKENS
 from benchwright.compat.harness.specs.plans import FileEntry, PlannedTest, Role, SpecRequest
 from benchwright.errors import DecodeError
 from benchwright.targets.specs.places import PlacedDocument, SpecProblem
 
 
-def hidden_value(one: Hidden, where: str, source: str) -> SpecProblem:
+def hidden_value(one: OverriddenValue, where: str, source: str) -> SpecProblem:
     """A value that does not count, because a nearer place has another one."""
     name = ".".join(one.path)
     return _warning(

@@ -47,7 +47,7 @@ def tests_of_spec(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _WrittenTest:
     """A test of a spec, as it stands in the file."""
 
     spec: loader.OlderSpec
@@ -67,7 +67,7 @@ def _plan_tests(spec: loader.OlderSpec, asked: SpecRequest, problems: list[SpecP
         at += [i] * len(several)
         problems += notices.test_notices(test, i, spec.document)
     found = [
-        _plan_test(one, _Place(spec=spec, model=model, asked=asked, at=i), problems)
+        _plan_test(one, _WrittenTest(spec=spec, model=model, asked=asked, at=i), problems)
         for one, i in zip(expansion.number_tests(expanded), at, strict=True)
     ]
     problems += notices.unresolved_placeholders(found, asked)
@@ -100,7 +100,7 @@ def _place_of_value(spec: loader.OlderSpec, path: tuple[str, ...]) -> str:
     return spec.listed.at("meta", *path)
 
 
-def _plan_test(test: Mapping[str, Any], place: _Place, problems: list[SpecProblem]) -> PlannedTest:
+def _plan_test(test: Mapping[str, Any], place: _WrittenTest, problems: list[SpecProblem]) -> PlannedTest:
     model, document = place.model, place.spec.document
     framework = place.asked.framework or str(model.get("framework") or "")
     metric, net = str(test["metric"]), str(model["name"])
@@ -150,7 +150,7 @@ def _apply_request(one: PlannedTest, asked: SpecRequest) -> PlannedTest:
     )
 
 
-def _resolve_files(test: Mapping[str, Any], place: _Place) -> tuple[tuple[FileEntry, ...], list[str]]:
+def _resolve_files(test: Mapping[str, Any], place: _WrittenTest) -> tuple[tuple[FileEntry, ...], list[str]]:
     entries: list[FileEntry] = []
     reasons: list[str] = []
     for found in locations.list_files(place.model, test, place.at):

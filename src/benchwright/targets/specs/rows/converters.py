@@ -7,7 +7,7 @@ from typing import Protocol
 
 from benchwright.errors import LoadError, did_you_mean
 from benchwright.records import Value
-from benchwright.targets.specs.rows.entries import BadRowError, Custom, Entries, PrintedRow
+from benchwright.targets.specs.rows.entries import BadRowError, CustomRow, Entries, PrintedRow
 from benchwright.targets.specs.rows.json_rows import JsonRows
 from benchwright.targets.specs.rows.text_blocks import TextBlocks
 from benchwright.targets.specs.rows.tflite import TfliteText
@@ -26,11 +26,11 @@ class Reader(Protocol):
         """What is in every line that matters; empty when any may."""
         ...
 
-    def feed(self, line: str) -> Sequence[PrintedRow | Custom]:
+    def feed(self, line: str) -> Sequence[PrintedRow | CustomRow]:
         """The rows that are complete with this line; a `BadRowError` says why one was left out."""
         ...
 
-    def finish(self) -> Sequence[PrintedRow | Custom]:
+    def finish(self) -> Sequence[PrintedRow | CustomRow]:
         """The rows that are complete now that all has been read."""
         ...
 
@@ -156,7 +156,7 @@ class _Attempt:
         else:
             self._take(rows, "the end of the output")
 
-    def _take(self, rows: Sequence[PrintedRow | Custom], where: str) -> None:
+    def _take(self, rows: Sequence[PrintedRow | CustomRow], where: str) -> None:
         for row in rows:
             try:
                 self.entries.take(row)

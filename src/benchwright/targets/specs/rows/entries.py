@@ -38,7 +38,7 @@ class PrintedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Custom:
+class CustomRow:
     """Something of the program's own form, for a table of that name."""
 
     table: str
@@ -101,9 +101,9 @@ class Entries:
         """The entry of that key, or None."""
         return self._found.get(key)
 
-    def take(self, row: PrintedRow | Custom) -> None:
+    def take(self, row: PrintedRow | CustomRow) -> None:
         """Adds a row; a `BadRowError` when it contradicts those before it."""
-        if isinstance(row, Custom):
+        if isinstance(row, CustomRow):
             self._take_custom(row.table, row.output)
             return
         entry = self._entry(row)

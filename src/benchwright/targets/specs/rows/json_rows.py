@@ -9,7 +9,7 @@ from typing import Any
 
 from benchwright.records import Value
 from benchwright.schema import soundness
-from benchwright.targets.specs.rows.entries import BadRowError, Custom, PrintedRow
+from benchwright.targets.specs.rows.entries import BadRowError, CustomRow, PrintedRow
 
 CUSTOM_TABLE = "Custom Output"
 MOST_DEPTH = 64  # of what a row holds; all that comes after it can follow that deep
@@ -23,7 +23,7 @@ class JsonRows:
         self._marker, self._bare = marker, bare
         self.sign = marker or "{"
 
-    def feed(self, line: str) -> Sequence[PrintedRow | Custom]:
+    def feed(self, line: str) -> Sequence[PrintedRow | CustomRow]:
         """The rows of a line, none for a line of another kind; a `BadRowError` for a row that makes no sense."""
         if self._marker:
             _, found, line = line.partition(self._marker)
@@ -45,15 +45,15 @@ class JsonRows:
         except RecursionError:
             raise BadRowError("it is nested too deeply") from None
 
-    def finish(self) -> Sequence[PrintedRow | Custom]:
+    def finish(self) -> Sequence[PrintedRow | CustomRow]:
         """A line stands for itself, so nothing is left."""
         return ()
 
 
-def rows_of(told: Mapping[str, Any]) -> Sequence[PrintedRow | Custom]:
+def rows_of(told: Mapping[str, Any]) -> Sequence[PrintedRow | CustomRow]:
     """The rows of one JSON object: a row of today, the nested form before it, or a custom output."""
     if "custom_output" in told:
-        return (Custom(table=str(told.get("table_name", CUSTOM_TABLE)), output=_json_value(told["custom_output"])),)
+        return (CustomRow(table=str(told.get("table_name", CUSTOM_TABLE)), output=_json_value(told["custom_output"])),)
     if "type" in told and "metric" in told and "unit" in told:
         return (_row(str(told["type"]), str(told["metric"]), told),)
     nested = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from benchwright.targets.specs.rows.entries import BadRowError, Custom, PrintedRow
+from benchwright.targets.specs.rows.entries import BadRowError, CustomRow, PrintedRow
 from benchwright.targets.specs.rows.json_rows import number
 
 NET = "NET_DELAY"
@@ -21,7 +21,7 @@ class TextBlocks:
         self._marker = self.sign = marker
         self._block: list[PrintedRow] | None = None
 
-    def feed(self, line: str) -> Sequence[PrintedRow | Custom]:
+    def feed(self, line: str) -> Sequence[PrintedRow | CustomRow]:
         """The rows of a block, when this line ends it; a `BadRowError` for a row that makes no sense."""
         _, found, text = line.partition(self._marker)
         if not found:
@@ -44,7 +44,7 @@ class TextBlocks:
         self._block.append(PrintedRow(type=match[1], unit=match[3], value=number(match[2])))
         return ()
 
-    def finish(self) -> Sequence[PrintedRow | Custom]:
+    def finish(self) -> Sequence[PrintedRow | CustomRow]:
         """What an unfinished block would have told of is unknown, so it is left out."""
         lost, self._block = self._block, None
         if lost:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from benchwright.records import Value
-from benchwright.targets.specs.rows.entries import BadRowError, Custom, PrintedRow
+from benchwright.targets.specs.rows.entries import BadRowError, CustomRow, PrintedRow
 from benchwright.targets.specs.rows.json_rows import number
 
 UNIT, METRIC = "us", "latency"
@@ -28,7 +28,7 @@ class TfliteText:
         self._nodes: dict[str, PrintedRow] = {}
         self._done = False
 
-    def feed(self, line: str) -> Sequence[PrintedRow | Custom]:
+    def feed(self, line: str) -> Sequence[PrintedRow | CustomRow]:
         """Remembers a line; a `BadRowError` for numbers that are none."""
         if "Benchmark Initialization" in line:
             self._starting = True
@@ -46,7 +46,7 @@ class TfliteText:
             self._count(dict(_PAIR.findall(line)))
         return ()
 
-    def finish(self) -> Sequence[PrintedRow | Custom]:
+    def finish(self) -> Sequence[PrintedRow | CustomRow]:
         """The model, its operators, and their sums for each kind."""
         sums: dict[str, float] = {}
         for row in self._nodes.values():
