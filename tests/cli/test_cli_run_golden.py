@@ -58,7 +58,7 @@ def test_outputs_are_kept_and_then_expected(benchwright: Benchwright, tmp_path: 
 def test_a_request_that_cannot_be_met_is_refused(benchwright: Benchwright, tmp_path: Path) -> None:
     _model(tmp_path / "m.onnx")
     answer = benchwright("run", "m.onnx", "--golden", "nowhere.npz", *QUICK)
-    assert answer.returncode == 2 and "--golden: there is no nowhere.npz here" in answer.stderr
+    assert answer.returncode == 2 and "--golden: there is no file nowhere.npz here" in answer.stderr
     assert not (tmp_path / ".benchwright").exists()
 
 

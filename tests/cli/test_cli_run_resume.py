@@ -119,9 +119,9 @@ def test_what_is_another_run_is_refused(benchwright: Benchwright, tmp_path: Path
     for changed, complaint in (
         (
             ("--samples", "30"),
-            "bench.py::quick runtime=python workers=1 copies=1: load.samples is 20 there and 30 here",
+            "bench.py::quick runtime=python workers=1 copies=1: load.samples was 20 and is now 30",
         ),
-        (("--rounds", "3"), "was to have 4 results; 2 cases in 3 rounds have 6"),
+        (("--rounds", "3"), "planned 4 results; 2 cases in 3 rounds make 6"),
         (("--no-save",), "a resumed run is always saved in its store"),
         (("--resume", "nightly"), "no run, tag or commit 'nightly'"),
         (("--store", "elsewhere.db"), "elsewhere.db: no such store"),

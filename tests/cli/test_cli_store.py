@@ -75,5 +75,5 @@ def test_copy_says_what_arrived(inside: Call, database: Path) -> None:
     with closing(open_store(database.parent / "new.db")) as store:
         store.add_run(Run(id="two", started_at="2020-01-02T00:00:00Z", harness="1", reason="another"))
     other = inside("store", "copy", str(database), "new.db")
-    assert other.returncode == 1 and "run two is another one there" in other.stdout
+    assert other.returncode == 1 and "the other store holds another run two" in other.stdout
     assert inside("store", "copy", str(database), str(database)).returncode == 2

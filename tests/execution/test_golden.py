@@ -202,13 +202,13 @@ def test_a_wrong_answer_is_caught_by_asking_another_runtime(tmp_path: Path, mode
 
 
 def test_a_runtime_without_answers_says_so_before_anything_is_measured() -> None:
-    with pytest.raises(OptionError, match="--golden fake: fake has no way to ask"):
+    with pytest.raises(OptionError, match="--golden fake: fake cannot ask this model for its answers"):
         bw.run("fake:constant?ms=1&clock=virtual", golden="fake", load=QUICK, rounds=1, save=False)
 
 
 def test_a_backend_that_cannot_answer_ends_the_run_before_it_begins(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"no model")
-    with pytest.raises(OptionError, match="--golden onnxruntime: it could not answer for model"):
+    with pytest.raises(OptionError, match="--golden onnxruntime: this runtime gave no answer for model"):
         bw.run("model.onnx", runtime="openvino", golden="onnxruntime", load=QUICK, rounds=1, save=False)
 
 

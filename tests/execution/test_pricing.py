@@ -54,7 +54,7 @@ def test_a_class_that_reports_a_rate_has_a_cost_and_one_that_does_not_says_why(
     assert done.returncode == 0, done.stderr
     shown = " ".join(done.stdout.split())
     assert "cost per million by images_per_second" in shown
-    assert "Warning no-cost" in shown and "none of its metrics counts items per second" in shown
+    assert "Warning no-cost" in shown and "none of the case's metrics counts items per second" in shown
     assert shown.count("no-cost") == 1  # of the method without a rate alone
 
 

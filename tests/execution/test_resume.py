@@ -91,9 +91,9 @@ def test_cases_with_tags_of_their_own_keep_them() -> None:
 @pytest.mark.parametrize(
     ("asked", "complaint"),
     [
-        ([_case("b", copies=2)], "a copies=2 is not asked for now"),
-        ([_case(copies=4)], "a copies=2: params.copies is 2 there and 4 here; load.copies is 2 there and 4 here"),
-        ([_case(copies=2, duration=3.0)], "a copies=2: load.duration is None there and 3.0 here"),
+        ([_case("b", copies=2)], "a copies=2 is not among the cases now"),
+        ([_case(copies=4)], "a copies=2: params.copies was 2 and is now 4; load.copies was 2 and is now 4"),
+        ([_case(copies=2, duration=3.0)], "a copies=2: load.duration was None and is now 3.0"),
         ([replace(_case(copies=2), version="v2")], "a copies=2: its content has changed"),
     ],
 )
@@ -106,13 +106,13 @@ def test_other_cases_are_another_run(asked: list[Case], complaint: str) -> None:
 
 def test_many_differences_are_counted() -> None:
     run = _run(*(_result(f"run-{i}", _case(f"c{i}")) for i in range(5)))
-    with pytest.raises(OptionError, match="c2 copies=1 is not asked for now; and 2 more") as refused:
+    with pytest.raises(OptionError, match="c2 copies=1 is not among the cases now; and 2 more") as refused:
         _matching(run, _case())
-    assert refused.value.remedy == "ask for what it was begun with, or measure anew, without --resume"
+    assert refused.value.remedy == "repeat the command line that began the run, or measure a new run, without --resume"
 
 
 def test_other_rounds_are_another_run() -> None:
-    with pytest.raises(OptionError, match="was to have 2 results; 1 cases in 3 rounds have 3"):
+    with pytest.raises(OptionError, match="planned 2 results; 1 cases in 3 rounds make 3"):
         _matching(_run(_result("run-0", _case()), planned=2), _case(), rounds=3)
     assert _matching(_run(_result("run-0", _case()), planned=0), _case(), rounds=3)  # nobody said
 
@@ -125,7 +125,7 @@ def test_another_version_is_another_run() -> None:
 def test_another_machine_is_another_run() -> None:
     elsewhere = replace(HERE, machine={**HERE.machine, "cpu": "Z80"})
     result, nowhere = _result("run-0", _case()), Environment(machine={}, system={})
-    with pytest.raises(OptionError, match=r"on another machine: machine\.cpu.* is 'Z80' there and .* here"):
+    with pytest.raises(OptionError, match=r"on another machine: machine\.cpu.* was 'Z80' and is now "):
         _matching(_run(replace(result, environment=elsewhere)), _case())
     assert _matching(_run(replace(result, environment=nowhere)), _case())  # it never came to looking
 
@@ -142,5 +142,5 @@ def test_the_price_is_carried_over_and_another_one_is_refused() -> None:
     assert resume.price(run, None) == 2.0
     assert resume.price(run, 2.0) == 2.0
     assert resume.price(_run(_result("r-0", _case())), None) is None
-    with pytest.raises(OptionError, match="counts 2 an hour, not 3"):
+    with pytest.raises(OptionError, match="was priced at 2 an hour, not 3"):
         resume.price(run, 3.0)

@@ -84,8 +84,8 @@ def test_what_differs_is_told_and_left(source: SqlStore, store: SqlStore, make_r
     store.keep_finding(_finding("same-change", "run-1"))
     done = copies.copy(source, store)
     assert done.differing == (
-        "run run-1 is another one there",
-        "finding f tells of the same change as same-change there",
+        "the other store holds another run run-1",
+        "finding f describes the same change as finding same-change of the other store",
     )
     assert store.run("run-1").reason == "another"
     assert [finding.id for finding in store.findings()] == ["same-change"]
@@ -97,5 +97,5 @@ def test_a_store_is_not_copied_into_itself(tmp_path: Path) -> None:
         (f"{tmp_path}/a.db", f"sqlite:///{tmp_path}/a.db"),
         ("postgresql://x/y", "postgresql://x/y"),
     ):
-        with pytest.raises(OptionError, match="both FROM and TO"):
+        with pytest.raises(OptionError, match="FROM and TO name the same store"):
             copies.refuse_same(source, target)

@@ -120,7 +120,7 @@ def test_what_is_wrong_is_told_as_by_the_other(runs: list[Run], tmp_path: Path) 
     with pytest.raises(StoreLostError, match="no run 'other'"):
         writer.add("other", run.results[0])
     writer.add(run.id, run.results[0])
-    with pytest.raises(StoreError, match="has an id that this has too"):
+    with pytest.raises(StoreError, match="another record with the same id"):
         writer.add(run.id, run.results[0])
     writer.add(run.id, run.results[1])  # what was rolled back leaves nothing behind
     (tmp_path / "a.db").unlink()

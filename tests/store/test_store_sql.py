@@ -61,7 +61,7 @@ def test_what_is_wrong_with_a_result_is_said(store: SqlStore, make_run: MakeRun,
     with pytest.raises(StoreError, match="no run 'nowhere'"):
         store.add("nowhere", result)
     store.add_run(make_run("run-1", results=(result,)))
-    with pytest.raises(StoreError, match="there already"):
+    with pytest.raises(StoreError, match="in the store already"):
         store.add("run-1", result)
     with pytest.raises(StoreError, match="two metrics have the same name"):
         store.add("run-1", replace(make_result("r2"), metrics=result.metrics[:1] * 2))
@@ -140,8 +140,8 @@ def test_a_reference_is_found(four_runs: SqlStore, reference: str, run: str) -> 
 @pytest.mark.parametrize(
     ("reference", "says"),
     [
-        ("abc", "'abc' may be any of 2\n  write more of one of: abc2222, abc1111"),
-        ("20260301", "'20260301' may be any of 2\n  write more of one of: 20260301-aabb, 20260301-aaaa"),
+        ("abc", "'abc' may be any of 2 runs\n  write more of one of: abc2222, abc1111"),
+        ("20260301", "'20260301' may be any of 2 runs\n  write more of one of: 20260301-aabb, 20260301-aaaa"),
         ("last~4", "no run 4 before the last: the store holds 4"),
         ("bas", "no run, tag or commit 'bas' in this store\n  did you mean 'base'?"),
         ("ABC1111", "no run, tag or commit 'ABC1111'"),

@@ -218,7 +218,7 @@ class Attempt:
             self._on_phase(str(message.data["text"]))
             return
         if copy.phase not in _BEFORE[message.kind]:
-            raise ChannelError(f"the worker said {message.kind!r} while it was {copy.phase}", remedy=_OUT_OF_TURN)
+            raise ChannelError(f"the worker sent {message.kind!r} while it was {copy.phase}", remedy=_OUT_OF_TURN)
         copy.phase = message.kind
         if message.kind == "ready":
             copy.ready = message.data
@@ -365,7 +365,7 @@ def profile_case(case: Case, profile: Profile | None) -> Case:
 def add_pass(measured: AttemptOutcome, extra: AttemptOutcome, code: str) -> AttemptOutcome:
     """What was measured, with what a pass of its own found and what there is to say about it."""
     if extra.failure is not None:
-        seen = f"the pass of its own failed: {extra.failure.message}"
+        seen = f"the extra pass failed: {extra.failure.message}"
         return add_to_answer(
             measured, warnings=[schema.encode(ResultWarning(code=code, seen=seen, remedy=extra.failure.remedy))]
         )

@@ -83,7 +83,7 @@ def check_frame(message: Frame) -> Frame:
     try:
         return _CHECKS[message.kind](message)
     except KeyError:
-        raise _wrong(message, "nobody knows this kind of message") from None
+        raise _wrong(message, "this kind of message is unknown") from None
     except DecodeError as error:
         raise _wrong(message, error.message) from None
     except (ValueError, TypeError, OverflowError, RecursionError) as error:  # numbers and nesting beyond all bounds
@@ -91,7 +91,7 @@ def check_frame(message: Frame) -> Frame:
 
 
 def failure_of(message: Frame) -> Failure:
-    """What a message of the kind `failed` tells."""
+    """Returns the failure that a message of the kind `failed` describes."""
     return Failure(**{name: str(message.data.get(name, "")) for name in ("kind", "message", "remedy")})
 
 
@@ -138,7 +138,7 @@ _CHECKS = {
 
 
 def _decode(kind: Any, message: Frame) -> Any:
-    """The data as a record; keys that it does not have are nobody's concern."""
+    """Returns the data as a record; keys that the record does not have are left out."""
     known = {each.name for each in dataclasses.fields(kind)}
     return schema.decode(kind, {k: v for k, v in message.data.items() if k in known}, where=message.kind)
 
@@ -150,13 +150,15 @@ def _check_samples(told: Samples, message: Frame) -> None:
     _refuse_unless(wanted <= columns, f"the columns {sorted(wanted - columns)} are missing")
     lengths = {len(values) for values in samples.columns.values()}
     _refuse_unless(len(lengths) == 1, "the columns are of unequal length")
-    _refuse_unless(told.loops >= 1 and told.calls >= 1, "it holds no calls")
-    _refuse_unless(lengths != {0} or bool(samples.histograms), "it holds no calls")
-    _refuse_unless(0 <= told.elapsed < _INT64 and told.calls < _INT64 and told.loops < _INT64, "a number is no int64")
+    _refuse_unless(told.loops >= 1 and told.calls >= 1, "the message holds no calls")
+    _refuse_unless(lengths != {0} or bool(samples.histograms), "the message holds no calls")
+    _refuse_unless(
+        0 <= told.elapsed < _INT64 and told.calls < _INT64 and told.loops < _INT64, "a number is not an int64"
+    )
 
 
 def _refuse_deep(details: Any) -> None:
-    """Who keeps and shows details goes through them level by level."""
+    """Refuses details that nest too deep: stores and pages go through them level by level."""
     level, deep = [details], 0
     while level and deep <= MOST_NESTING:
         level = [

@@ -62,11 +62,13 @@ def outputs_at(path: Path) -> dict[str, str]:
             return outputs_at(path / KEPT)
         found = {file.stem: str(file) for file in sorted(path.iterdir()) if file.suffix in (".npy", ".txt")}
         if not found:
-            raise OptionError(f"--golden: {path} holds no outputs", remedy=f"{KEPT}, or NAME.npy for each output")
+            raise OptionError(
+                f"--golden: {path} holds no outputs", remedy=f"the folder needs {KEPT}, or NAME.npy for each output"
+            )
         return found
     if not path.is_file():
         raise OptionError(
-            f"--golden: there is no {path.name} here",
+            f"--golden: there is no file {path.name} here",
             remedy="name a runtime, an .npz or .npy file, or a folder of them",
         )
     if path.suffix != ".npz":
@@ -102,7 +104,7 @@ def _expect_reference(
     """The case with the outputs of its reference to give. The reference itself has only what it expects anyway."""
     key = _key(case)
     if key not in references:
-        listener(Noted(text=f"{case.name}: {wanted.source} does not load it; its answers are not compared"))
+        listener(Noted(text=f"the answers of {case.name} are not compared: {wanted.source} does not load it"))
         return _with_expected(case, replace(wanted, tolerance=None))
     if case.target == references[key].target:
         return _with_expected(case, wanted)
@@ -136,7 +138,9 @@ def _references(cases: Iterable[Case], request: Request, runtime: str) -> dict[K
         if _key(case) in wanted:
             found.setdefault(_key(case), replace(case, load=load, expected=expected))
     if not found:
-        raise OptionError(f"--golden {runtime}: it loads nothing of what is measured", remedy="name another runtime")
+        raise OptionError(
+            f"--golden {runtime}: this runtime loads nothing of what is measured", remedy="name another runtime"
+        )
     return found
 
 
@@ -174,12 +178,12 @@ def _check(result: Result, folder: Path, runtime: str) -> None:
     if result.status is not Status.OK:
         assert result.error is not None
         raise OptionError(
-            f"--golden {runtime}: it could not answer for {result.case.name}: {result.error.message}",
+            f"--golden {runtime}: this runtime gave no answer for {result.case.name}: {result.error.message}",
             remedy=result.error.remedy,
         )
     if not (folder / KEPT).is_file():
         told = next((w for w in result.warnings if w.code == "answers"), None)
-        seen = told.seen if told else "it gave no outputs"
+        seen = told.seen if told else "this runtime gave no outputs"
         raise OptionError(f"--golden {runtime}: {seen}", remedy=told.remedy if told else "")
 
 

@@ -218,7 +218,7 @@ def _missed_objectives(
         elif not objectives.holds(objective, metric.estimate.point):
             value, bound = (format_value(v, metric.unit) for v in (metric.estimate.point, objective.bound))
             seen = f"{objective.metric} is {value}, not {objective.relation} {bound}"
-            remedy = "make it faster" if metric.unit in ("s", "/s") else "make it better"
+            remedy = "make the target faster" if metric.unit in ("s", "/s") else "make the target better"
             found.append(_warning(OBJECTIVE_MISSED, seen, f"{remedy}, or change --objective"))
     return found
 
@@ -238,7 +238,7 @@ def _no_rate(case: Case, answers: Sequence[CopyAnswer], told: Mapping[str, Value
         bound = f"{objective.relation} {format_value(objective.bound, 's')}"
         missed.append(f"{objective.metric} is {format_value(found, 's')}, {holds} {bound}")
     seen = f"no rate meets the objective; tried {tried}. At the lowest, {'; '.join(missed)}"
-    return _warning(OBJECTIVE_MISSED, seen, "allow more with --objective, add --workers, or make it faster")
+    return _warning(OBJECTIVE_MISSED, seen, "allow more with --objective, add --workers, or make the target faster")
 
 
 def _missed_bounds(metrics: Sequence[Metric]) -> list[ResultWarning]:

@@ -49,8 +49,8 @@ def no_cost(metrics: Sequence[Metric]) -> ResultWarning:
     known = ", ".join(names[:_SHOWN]) + (" ..." if len(names) > _SHOWN else "")
     return ResultWarning(
         code=NO_COST,
-        seen=f"no cost per million: none of its metrics counts items per second ({known or 'it has none'})",
-        remedy="report one in items per second, with a unit such as images/s or a name such as images_per_second",
+        seen=f"no cost per million: none of the case's metrics counts items per second ({known or 'there are none'})",
+        remedy="report a metric in items per second, with a unit such as images/s or a name such as images_per_second",
     )
 
 

@@ -16,7 +16,7 @@ from benchwright.records import Case, Environment, Failure, Result, Run, Status
 from benchwright.units import whole_number
 
 MOST_TOLD = 3  # differences
-_ANEW = "measure anew, without --resume"
+_ANEW = "measure a new run, without --resume"
 
 
 class EarlierResults:
@@ -66,7 +66,7 @@ def match_cases(run: Run, cases: Sequence[Case], rounds: int, directory: Path) -
     _refuse_other_cases(run, cases)
     if run.planned and run.planned != len(cases) * rounds:
         raise OptionError(
-            f"run {run.id} was to have {run.planned} results; {len(cases)} cases in {rounds} rounds have "
+            f"run {run.id} planned {run.planned} results; {len(cases)} cases in {rounds} rounds make "
             f"{len(cases) * rounds}",
             remedy=_resume_remedy(run),
         )
@@ -95,7 +95,7 @@ def _refuse_another_harness(run: Run) -> None:
     if run.harness != VERSION:
         raise OptionError(
             f"run {run.id} was measured by benchwright {run.harness or 'of unknown version'}; this is {VERSION}",
-            remedy=f"go on with that version, or {_ANEW}",
+            remedy=f"continue with that version, or {_ANEW}",
         )
 
 
@@ -106,13 +106,13 @@ def _refuse_another_machine(run: Run, here: Environment) -> None:
         from benchwright.machine import environment
 
         differences = [
-            f"{place} is {theirs!r} there and {ours!r} here"
+            f"{place} was {theirs!r} and is now {ours!r}"
             for place, theirs, ours in environment.difference(there, here)
             if place.startswith(("machine.", "accelerators.", "system.os", "system.architecture"))
         ]
         raise OptionError(
             f"run {run.id} was measured on another machine: {_list_some(differences)}",
-            remedy=f"go on there, or {_ANEW}",
+            remedy=f"continue on that machine, or {_ANEW}",
         )
 
 
@@ -123,7 +123,7 @@ def _refuse_another_revision(run: Run, directory: Path) -> None:
     if run.revision and here and here.id != run.revision.id:
         raise OptionError(
             f"run {run.id} is of commit {run.revision.id[:12]}; the project is at {here.id[:12]}",
-            remedy=f"go on at that commit, or {_ANEW}",
+            remedy=f"continue at that commit, or {_ANEW}",
         )
 
 
@@ -150,17 +150,17 @@ def _describe_difference(case: Case, others: Sequence[Case]) -> str:
         names = [name for name in dict.fromkeys([*mine, *theirs]) if mine.get(name) != theirs.get(name)]
         found.append([_describe_value(name, mine.get(name), theirs.get(name)) for name in names])
     if not found:
-        return f"{label} is not asked for now"
+        return f"{label} is not among the cases now"
     return f"{label}: {_list_some(min(found, key=len))}"
 
 
 def _resume_remedy(run: Run) -> str:
     begun = f" ({shlex.join(run.command)})" if run.command else ""
-    return f"ask for what it was begun with{begun}, or {_ANEW}"
+    return f"repeat the command line that began the run{begun}, or {_ANEW}"
 
 
 def _describe_value(name: str, there: object, here: object) -> str:
-    return "its content has changed" if name == "version" else f"{name} is {there!r} there and {here!r} here"
+    return "its content has changed" if name == "version" else f"{name} was {there!r} and is now {here!r}"
 
 
 def _leaves(value: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -190,5 +190,7 @@ def price(run: Run, asked: float | None) -> float | None:
     known = {float(told) for r in run.results if isinstance(told := r.details.get("cost_per_hour"), int | float)}
     if asked is not None and known and known != {asked}:
         shown = ", ".join(f"{each:g}" for each in sorted(known))
-        raise OptionError(f"run {run.id} counts {shown} an hour, not {asked:g}", remedy="leave --cost-per-hour out")
+        raise OptionError(
+            f"run {run.id} was priced at {shown} an hour, not {asked:g}", remedy="leave --cost-per-hour out"
+        )
     return asked if asked is not None or len(known) != 1 else known.pop()

@@ -88,7 +88,7 @@ class Saver:
                 raise self._failure
             failure = StoreError(
                 f"{self._failure.message}; {kept} kept in {self._rescue}",
-                remedy=f"mend the store, then: benchwright import {self._rescue}",
+                remedy=f"repair the store, then: benchwright import {self._rescue}",
             )
             failure.measured = run
             raise failure

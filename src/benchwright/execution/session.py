@@ -383,7 +383,7 @@ def _new_run(plan: Plan) -> Run:
 def _retry_warnings(failures: Sequence[Failure]) -> Iterator[ResultWarning]:
     if failures:
         seen = f"{len(failures)} attempts failed before this one: {failures[-1].message}"
-        yield ResultWarning(code="retried", seen=seen, remedy="find out why it fails at times")
+        yield ResultWarning(code="retried", seen=seen, remedy="find out why the case fails at times")
 
 
 def new_run_id() -> str:

@@ -75,9 +75,9 @@ def copy(source: Store, target: Store, tell: Tell = lambda done, total: None) ->
 
 
 def refuse_same(source: str, target: str) -> None:
-    """A store is not copied into itself."""
+    """Refuses to copy a store into itself."""
     if _place(source) == _place(target):
-        raise OptionError(f"{source}: is both FROM and TO", remedy="name another store to copy to")
+        raise OptionError(f"FROM and TO name the same store, {source}", remedy="name another store to copy to")
 
 
 def _place(url: str) -> str:
@@ -96,7 +96,7 @@ def _differences(ours: Run, theirs: Run) -> list[str]:
     """How a run differs from its copy; nothing when every result of `ours` is in `theirs`, unchanged."""
     wanted = {result.id for result in ours.results}
     common = replace(theirs, results=tuple(result for result in theirs.results if result.id in wanted))
-    return [] if _digest(ours) == _digest(common) else [f"run {ours.id} is another one there"]
+    return [] if _digest(ours) == _digest(common) else [f"the other store holds another run {ours.id}"]
 
 
 def _digest(run: Run) -> str:
@@ -109,7 +109,7 @@ def _without_samples(run: Run) -> Run:
 
 
 def _missing_runs(names: Iterable[str], target: Store) -> list[str]:
-    return [f"run {name} is not there" for name in sorted({*names} - {*target.run_ids()})]
+    return [f"run {name} is not in the other store" for name in sorted({*names} - {*target.run_ids()})]
 
 
 def _findings(source: Store, target: Store, differing: list[str]) -> int:
@@ -120,7 +120,9 @@ def _findings(source: Store, target: Store, differing: list[str]) -> int:
             kept = target.keep_finding(finding)
             added += kept.id == finding.id
             if kept.id != finding.id:
-                differing.append(f"finding {finding.id} tells of the same change as {kept.id} there")
+                differing.append(
+                    f"finding {finding.id} describes the same change as finding {kept.id} of the other store"
+                )
     return added
 
 

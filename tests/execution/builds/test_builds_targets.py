@@ -53,7 +53,7 @@ def test_a_file_of_the_users_own_is_taken_for_every_revision(home: Path) -> None
     for sides in (({}, {}), ({"bench.py": "1"}, {}), ({"bench.py": "1"}, {"bench.py": "1"})):
         told = settled(home, "bench.py::work", *sides)
         assert told.request.targets == [f"{mine}::work"] and told.folders == (str(home),)
-        assert told.notes == (f"bench.py is {mine}, for every revision",)
+        assert told.notes == (f"bench.py is read from {mine} for every revision",)
 
 
 def test_a_file_above_is_named_as_it_lies_and_once_for_all_its_functions(home: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_file_above_is_named_as_it_lies_and_once_for_all_its_functions(home: P
     request = Request(targets=["../bench.py::a", "../bench.py::b"])
     told = settle(request, [ContentPlace(label="v", look=lambda path: "")], folder=home / "project")
     assert told.request.targets == [f"{home / 'bench.py'}::a", f"{home / 'bench.py'}::b"]
-    assert told.notes == (f"../bench.py is {home / 'bench.py'}, for every revision",)
+    assert told.notes == (f"../bench.py is read from {home / 'bench.py'} for every revision",)
 
 
 def test_a_tracked_file_is_each_revisions_own_where_all_have_it(home: Path) -> None:
@@ -142,7 +142,7 @@ def test_the_code_is_the_revisions_where_the_benchmark_is_the_users(
     code = main([*asked, "--pairs", "1", "--no-verify", "--no-save", "--json"])
     out, err = capsys.readouterr()
     assert '"control": 1.0' in out and '"treatment": 2.0' in out, out + err
-    assert code == 0 and f"bench.py is {home / 'bench.py'}, for every revision" in err
+    assert code == 0 and f"bench.py is read from {home / 'bench.py'} for every revision" in err
     assert err.count("making a working copy of") == 2 and "measuring 1 case, 1 pair at most" in err
     main([*asked, "--pairs", "1", "--no-verify", "--no-save", "--json"])
     assert "making a working copy" not in capsys.readouterr().err, "what is kept is not built"

@@ -196,7 +196,7 @@ def test_an_answer_in_words_that_are_not_ours_counts_for_nothing(
         ((200, {}, {"name": "another JSON"}), "no Benchwright server"),
         ((404, {}, b"not found"), "no Benchwright server"),
         ((404, {}, {"error": "no such path", "remedy": ""}), "no Benchwright server"),
-        ((308, {"Location": "https://elsewhere.example/"}, b""), "leads to https://elsewhere.example/"),
+        ((308, {"Location": "https://elsewhere.example/"}, b""), "the server redirects to https://elsewhere.example/"),
         ((401, {}, {"error": "this token is not known here", "remedy": "x"}), "token is not known"),
         ((200, {}, {"version": "1", "scopes": []}), "asks for a token"),
     ],
@@ -307,7 +307,7 @@ def test_a_spool_that_cannot_be_used_is_told_of_and_ends_no_run(
     store = RemoteStore(desk.address)
     desk.fail(1)
     spool_folder.write_text("no folder", encoding="utf-8")
-    with pytest.raises(StoreError, match="cannot be kept here either"):  # which the run answers with a rescue file
+    with pytest.raises(StoreError, match="cannot wait here"):  # which the run answers with a rescue file
         store.add("run-0000", results[0])
     spool_folder.unlink()
     spool = Spool(desk.address)

@@ -74,7 +74,10 @@ def _benchmarks(folder: Path | None) -> DocumentPlace:
 def _run(what: Given, about: DocumentPlace) -> Run:
     whole = document(what)
     if whole["version"].data != VERSION:
-        raise DecodeError(f"{what.name}: asv's format {whole['version'].data!r}", remedy="asv update brings it to 2")
+        raise DecodeError(
+            f"{what.name}: asv's format {whole['version'].data!r} is not read",
+            remedy="asv update converts the file to format 2",
+        )
     started = [place.maybe() for _, row in whole["results"].items() if (place := _columns(whole, row)["started_at"])]
     known = [ms for ms in started if ms is not None]
     committed = construction.since_1970((whole["date"].maybe() or 0.0) / 1e3)

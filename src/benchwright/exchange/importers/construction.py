@@ -138,10 +138,12 @@ def latencies(values: Sequence[float], *, each: str = "") -> list[Metric]:
 
 
 def mean_of(values: Sequence[float]) -> Estimate:
-    """The mean of values that are small enough to be reckoned with."""
+    """Returns the mean of values, and refuses values that are too large to compute with."""
     absurd = next((value for value in values if not soundness.is_sane(value)), None)
     if absurd is not None:
-        raise DecodeError(f"{absurd:g} is not a value that anything has", remedy="see what wrote it")
+        raise DecodeError(
+            f"{absurd:g} is too large for a measured value", remedy="look at the program that wrote the file"
+        )
     return summary.mean_interval(values)
 
 
@@ -256,7 +258,7 @@ def _dependence_warnings(metrics: Iterable[Metric]) -> Iterator[ResultWarning]:
 
 def _check_metric(metric: Metric) -> Metric:
     if flaw := soundness.estimate_flaw(metric.estimate) or soundness.metric_flaw(metric):
-        raise DecodeError(f"{metric.name}: {flaw}", remedy="see what wrote it")
+        raise DecodeError(f"{metric.name}: {flaw}", remedy="look at the program that wrote the file")
     return metric
 
 

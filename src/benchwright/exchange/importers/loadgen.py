@@ -64,7 +64,8 @@ class LoadGen:
             facts = {**(_detail(log.text) if log.text.startswith(_MARK) else _summary(log.text)), **facts}
         if facts.get("Mode") not in ("PerformanceOnly", "SubmissionRun") or "Scenario" not in facts:
             raise DecodeError(
-                f"{what.name}: tells of no performance run", remedy="accuracy runs are not imported; see Mode there"
+                f"{what.name}: the logs hold no performance run",
+                remedy="accuracy runs are not imported; see Mode in the logs",
             )
         dated = construction.instant(str(facts.get("date", "")))
         told = Provenance(
@@ -133,7 +134,7 @@ def _result(told: Provenance, facts: Facts) -> Result:
         if key.endswith("satisfied") and value == "NO"
     ]
     reasons = [*unmet, *([str(facts["reason"]).strip()] if facts.get("reason") else []), *facts.get("errors", [])]
-    why = "; ".join(reasons) or "it does not say why"
+    why = "; ".join(reasons) or "LoadGen gives no reason"
     return construction.result(
         told,
         _case(facts),

@@ -35,7 +35,9 @@ class Surroundings:
             ("submodules", self.submodules, SUBMODULES),
         ):
             if value not in known:
-                raise OptionError(f"{name}: {value!r} is not known", remedy=f"one of {', '.join(known)}")
+                raise OptionError(
+                    f"{name}: {value!r} is not a known choice", remedy=f"choose one of {', '.join(known)}"
+                )
         for wanted in self.install:
             if not wanted.strip() or wanted.startswith("-"):
                 raise OptionError(f"--install {wanted!r} names no package", remedy="for example --install numpy==2.1.0")

@@ -54,7 +54,9 @@ def settle(
     `folder` is the user's own. `everywhere`: a target that is not in every place is an error, too.
     """
     if choice not in CHOICES:
-        raise OptionError(f"targets-from: {choice!r} is not known", remedy=f"one of {', '.join(CHOICES)}")
+        raise OptionError(
+            f"targets-from: {choice!r} is not a known choice", remedy=f"choose one of {', '.join(CHOICES)}"
+        )
     settling = _TargetSettler(tuple(places), repository, choice, (folder or Path.cwd()).absolute(), everywhere)
     targets = [settling.target(target) for target in request.targets]
     return SettledRequest(
@@ -106,7 +108,7 @@ class _TargetSettler:
         if not (mine.is_file() or any(found) or path.suffix == ".py" or os.sep in text):
             return self._settle_module(target)
         if self._is_mine(mine, inside, found):
-            self.notes.append(f"{text} is {mine}, for every revision")
+            self.notes.append(f"{text} is read from {mine} for every revision")
             return self._use_own_file(mine, separator + name)
         self._check(text, mine, found)
         self.notes += self._doubts(text, mine, found)
@@ -114,7 +116,9 @@ class _TargetSettler:
 
     def _is_mine(self, mine: Path, inside: str, found: Sequence[str]) -> bool:
         if self._choice == HERE and not mine.exists():
-            raise TargetError(f"there is no {mine}", remedy="--targets-from here takes targets from the present folder")
+            raise TargetError(
+                f"there is no file {mine}", remedy="--targets-from here takes targets from the present folder"
+            )
         if self._choice != AUTO or not mine.exists():
             return self._choice == HERE
         if not (found and all(found)):
@@ -150,7 +154,7 @@ class _TargetSettler:
         here = any((self._folder / name).exists() for name in names[:2])
         if here and self._places and not any(place.look(name) for place in self._places for name in names):
             self.folders[str(self._folder)] = None
-            self.notes.append(f"{named[1]} is the one in {self._folder}, for every revision")
+            self.notes.append(f"{named[1]} is read from {self._folder} for every revision")
         return target
 
     def _check(self, text: str, mine: Path, found: Sequence[str]) -> None:

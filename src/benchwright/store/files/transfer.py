@@ -51,7 +51,7 @@ def export_runs(
     runs = _read(store, run_ids, samples, skipped)
     if path == STANDARD:
         if kind not in ("", "jsonl"):
-            raise OptionError(f"{kind} is not written to standard output", remedy="name a file")
+            raise OptionError(f"{kind} cannot be written to standard output", remedy="name a file")
         return write_lines(runs, sys.stdout.buffer)
     kind = kind or _kind(path)
     with new_file(Path(path), force=force) as file:
@@ -153,4 +153,6 @@ def _kind(path: str) -> str:
     for kind in KINDS:
         if path.endswith(f".{kind}"):
             return kind
-    raise OptionError(f"{path}: the ending says no known format", remedy="use .jsonl, .jsonl.gz or .parquet")
+    raise OptionError(
+        f"{path}: the name of the file ends in no known format", remedy="use .jsonl, .jsonl.gz or .parquet"
+    )

@@ -167,23 +167,23 @@ class RemoteStore:
 
     def _check_scope(self) -> None:
         if self._scopes is not None and "write" not in self._scopes:
-            who = "this token" if self._caller.address.token else "whoever has no token"
+            who = "this token" if self._caller.address.token else "a client without a token"
             raise StoreError(
                 f"{self._place}: {who} may only {' and '.join(self._scopes)}",
-                remedy="ask for one that may write (benchwright token create NAME --scope write), and set "
+                remedy="ask for a token that may write (benchwright token create NAME --scope write), and set "
                 f"{address.TOKEN}",
             )
 
     def _send_files(self, result: Result, *, trusted: bool) -> None:
-        """A file that cannot be kept is told of, and costs no result."""
+        """Sends the files of a result. A file that cannot be kept is reported, and costs no result."""
         for request in requests_for_files(result, trusted=trusted):
             try:
                 self._outbox.send(request)
             except StoreError as error:
-                tell(f"{request.what} is not kept on {self._place}: {error}")
+                tell(f"{self._place} does not keep {request.what}: {error}")
 
     def _get_ready(self) -> None:
-        """Before each question: what waits is sent, and a wait in vain is not begun anew at once."""
+        """Sends what waits before each question, and does not repeat at once a wait that was in vain."""
         if unheard := self._unheard:
             self._unheard = None
             raise unheard
@@ -198,7 +198,9 @@ class RemoteStore:
         self._get_ready()
         document = self._caller(request)
         if "answer" not in document:
-            raise StoreError(f"{self._place}: no answer to {about!r}", remedy="is it a Benchwright server?")
+            raise StoreError(
+                f"{self._place}: the server did not answer {about!r}", remedy="is it a Benchwright server?"
+            )
         return schema.decode(kind, document["answer"], where=f"{self._place}: {about}")
 
 

@@ -183,7 +183,7 @@ class Caller:
             if packing in ("gzip", "x-gzip"):
                 parts = streams.gunzip(parts)
             elif packing not in ("", "identity"):
-                raise streams.DamagedError(f"packed with {packing[:20]!r}, which was not asked for")
+                raise streams.DamagedError(f"the answer is packed with {packing[:20]!r}, which was not asked for")
             return streams.join_pieces(parts)
         except streams.TooLargeError as error:
             remedy = f"ask for less at once; or, if you trust the server, {VARIABLE}=MIB raises the bound"
@@ -209,7 +209,10 @@ class Caller:
             return refused
         if response.leads_to:
             to = mask_url(response.leads_to)
-            said, remedy = f"leads to {to}", "a token is not sent elsewhere: name that address as the store"
+            said, remedy = (
+                f"the server redirects to {to}",
+                "a token is not sent elsewhere: name that address as the store",
+            )
         error = ServerAwayError(f"{self.address.url}: {said}", remedy=remedy)
         error.wait = _seconds(response.headers.get("Retry-After", ""))
         return error

@@ -72,7 +72,11 @@ class Outbox:
             self.spool.add(_copy_small_file(request).small())
             if not self._told:
                 self._told = True
-                why = self._trouble.message if self._trouble else f"{self.spool.server} has not yet had all before this"
+                why = (
+                    self._trouble.message
+                    if self._trouble
+                    else f"{self.spool.server} has not yet received the earlier results"
+                )
                 tell(f"{why}; what is measured is kept in {self.spool.folder} until it can be sent")
             self.catch_up(STALL)
             return None

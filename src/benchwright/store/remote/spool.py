@@ -87,7 +87,7 @@ class Spool:
             whole_files.write_bytes(entry, line.encode() + b"\n" + request.body, mode=0o600, durable=True)
         except OSError as error:
             raise StoreError(
-                f"{self.folder}: what {self.server} cannot take now cannot be kept here either: {error.strerror}",
+                f"{self.folder}: a request to {self.server} cannot wait here: {error.strerror}",
                 remedy=f"free space, or choose another place with {VARIABLE}",
             ) from None
 
@@ -100,7 +100,7 @@ class Spool:
         line, _, body = streams.read_file(entry).partition(b"\n")
         head = json_value(line)
         if not isinstance(head, dict) or head.get("spool") != FORMAT or head.get("length") != len(body):
-            raise ValueError("it is damaged, or of another version")
+            raise ValueError("the request is damaged, or of another version")
         known = {each.name for each in fields(ServerRequest)} - {"body"}
         return replace(ServerRequest(**{name: head[name] for name in known}), body=body)
 

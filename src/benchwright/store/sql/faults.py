@@ -24,15 +24,15 @@ def explain_sqlite_errors(place: str, file: Path | None) -> Iterator[None]:
     except sqlite3.IntegrityError as error:
         raise taken_id_error(place) from error
     except UnicodeDecodeError as error:  # names of tables, or what SQLite says of them
-        raise StoreError(f"{place}: the database is damaged: text in it is none", remedy=_BACKUP) from error
+        raise StoreError(f"{place}: the database is damaged: a text in it cannot be decoded", remedy=_BACKUP) from error
     except sqlite3.Error as error:
         raise sqlite_fault(file or Path(place), error) from error
 
 
 def taken_id_error(place: str) -> StoreError:
     """The error for an id that is given twice; the database would name its columns."""
-    told = "something else there has an id that this has too"
-    return StoreError(f"{place}: {told}", remedy="is it there already? If not, give it ids of its own")
+    told = "the store holds another record with the same id"
+    return StoreError(f"{place}: {told}", remedy="is the record in the store already? If not, give it an id of its own")
 
 
 def sqlite_fault(file: Path, error: Exception) -> StoreError:
@@ -77,7 +77,7 @@ _SIMPLE = {
 def _lost_tables_error(place: str, message: str) -> StoreError:
     """Tables were there when the store was opened; without one of them nobody knows what is left of the others."""
     return StoreLostError(
-        f"{place}: the store has lost what it was made of ({message})",
+        f"{place}: the store has lost some of its tables ({message})",
         remedy=_BACKUP,
     )
 

@@ -79,7 +79,7 @@ def update(
     lock_findings(connection)
     known = find(connection, reference)
     if fixed := {"id", "series", "remarks"} & changes.keys():
-        raise ValueError(f"{min(fixed)} of a finding never changes so")
+        raise ValueError(f"the field {min(fixed)} of a finding cannot be changed")
     remarks = (*known.remarks, remark) if remark else known.remarks
     fields: dict[str, Any] = {**changes}
     if "why" in changes:

@@ -53,7 +53,7 @@ def _nth_run_of(connection: Connection, back: int, target: str) -> str:
             return str(connection.scalar(_newest_first().where(measured).offset(back).limit(1)))
         if there:
             raise StoreError(
-                f"there is no run {back} before the last of {target!r}: {there} in this store measured it",
+                f"there is no run {back} before the last of {target!r}: {there} runs in this store measured it",
                 remedy="benchwright history TARGET shows them",
             )
     known = connection.scalars(select(table.c.case_name).distinct()).all()
@@ -68,7 +68,9 @@ def _nth_run(connection: Connection, back: int) -> str:
     if found is None:
         there = connection.scalar(select(func.count()).select_from(tables.runs).where(is_run()))
         raise StoreError(
-            f"there is no run {back} before the last: the store holds {there}" if there else "the store holds no runs",
+            f"there is no run {back} before the last: the store holds {there} runs"
+            if there
+            else "the store holds no runs",
             remedy="benchwright list shows them" if there else "benchwright run TARGET makes one",
         )
     return str(found)
@@ -86,7 +88,7 @@ def _by_beginning(connection: Connection, word: str, reference: str) -> str:
         raise StoreError(f"no run, tag or commit {reference!r} in this store", remedy=_suggestion(connection, word))
     if len(meant) > 1:
         names = ", ".join(list(meant)[:_SHOWN]) + (" ..." if len(meant) > _SHOWN else "")
-        raise StoreError(f"{reference!r} may be any of {len(meant)}", remedy=f"write more of one of: {names}")
+        raise StoreError(f"{reference!r} may be any of {len(meant)} runs", remedy=f"write more of one of: {names}")
     return next(iter(meant.values()))
 
 

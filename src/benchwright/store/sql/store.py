@@ -51,7 +51,7 @@ class SqlStore(PageDatabase):
                 return True
             if browse.header(connection, run.id) == replace(run, results=()):
                 return False
-        raise StoreError(f"{self._place}: another run has the id {run.id!r}", remedy="give it an id of its own")
+        raise StoreError(f"{self._place}: another run has the id {run.id!r}", remedy="give the run an id of its own")
 
     def add(self, run_id: str, result: Result, *, instead_of: str = "") -> None:
         """Keeps one result with its points and raw samples, in the place of another if one is named."""

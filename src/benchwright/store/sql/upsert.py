@@ -45,7 +45,7 @@ def _put(connection: Connection, known: write.KnownIds, place: str, upload: Uplo
         return True
     if _is_same(connection, kept, upload):
         return False
-    raise StoreError(f"{place}: another result has the id {result_id!r}", remedy="give it an id of its own")
+    raise StoreError(f"{place}: another result has the id {result_id!r}", remedy="give the result an id of its own")
 
 
 def _is_same(connection: Connection, kept: read.KeptResult, upload: Upload) -> bool:
