@@ -57,7 +57,7 @@ def test_helpers_of_tests_are_imported(root: Path) -> None:
 
 def test_the_journeys_pass_modules_that_there_are(root: Path) -> None:
     page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
-    journeys = page.partition("## Five journeys")[2].partition("\n## ")[0]
+    journeys = page.partition("## Journeys")[2].partition("\n## ")[0]
     passed = re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", journeys)
     assert len(passed) > 40
     missing = [name for name in passed if importlib.util.find_spec(f"benchwright.{name}") is None]
@@ -165,3 +165,34 @@ def test_the_glossary_holds_the_classes_that_people_meet(root: Path) -> None:
     page = (root / "docs" / "glossary.md").read_text(encoding="utf-8")
     held = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert {name for name in named if name[0].isupper()} - held == set()
+
+
+def test_every_warning_is_explained_with_the_module_that_writes_it(root: Path) -> None:
+    page = (root / "docs" / "warnings.md").read_text(encoding="utf-8")
+    rows = [re.findall(r"`([^`]+)`", line) for line in page.splitlines() if line.startswith("| `")]
+    explained = {code for names in rows for code in names if "." not in code}
+    modules = {name for names in rows for name in names if "." in name}
+    assert [name for name in modules if importlib.util.find_spec(f"benchwright.{name}") is None] == []
+    written = {code for path in (root / "src").rglob("*.py") for code in _warning_codes(path)}
+    assert len(written) > 40 and written - explained == set()
+
+
+def _warning_codes(path: Path) -> Iterator[str]:
+    """The codes in `ResultWarning(code="...")`, and in functions that make one: `_warning("...", seen, remedy)`."""
+    text = path.read_text(encoding="utf-8")
+    if "ResultWarning" not in text:
+        return
+    constants = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            constants |= {name.id: node.value.value for name in node.targets if isinstance(name, ast.Name)}
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        given = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
+        if name in ("_warning", "_warn"):
+            given = node.args[:1]
+        for code in given:
+            value = code.value if isinstance(code, ast.Constant) else constants.get(getattr(code, "id", ""))
+            if isinstance(value, str):
+                yield value

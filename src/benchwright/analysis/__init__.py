@@ -1,1 +1,4 @@
-"""Pure judgement of results: what of them is judged, and in which order. Nothing here opens a store or writes text."""
+"""Judgement of results: rows, comparisons, gates, changes in series. Nothing here opens a store or draws anything.
+
+`detection` and `drift_detection` keep findings in the store that they are given; everything else is pure.
+"""

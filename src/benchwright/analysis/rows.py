@@ -8,24 +8,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchwright import schema
+from benchwright.analysis import row_warnings
 from benchwright.records import (
-    Better,
     Case,
     Estimate,
     Failure,
     Metric,
-    Mode,
     Result,
     ResultWarning,
     Run,
     Scalar,
     Status,
 )
-from benchwright.stats.compare import compare
-from benchwright.stats.summary import combine, groups, within_limits
-from benchwright.units import QuantityLimits, format_value, limits
+from benchwright.stats.summary import combine, within_limits
+from benchwright.units import QuantityLimits, limits
 
-_WORTH_IT = 1.1  # what several threads must gain over one to be worth it
 # The smallest and largest call of all rounds is a fact about them together, not an average over them.
 _EXTREMES = {"latency_min": min, "latency_max": max}
 
@@ -78,18 +75,11 @@ class Row:
     @property
     def warnings(self) -> tuple[ResultWarning, ...]:
         """Every warning of every round, and of all rounds together."""
-        return (*(warning for result in self.results for warning in result.warnings), *self._speeds(), *self.beside)
-
-    def _speeds(self) -> Iterable[ResultWarning]:
-        """A warning where the rounds fall into two groups: no process has the mean that lies between them."""
-        medians = [m.estimate for result in self.ok if (m := result.metric("latency_p50"))]
-        if two := groups(medians):
-            lower, higher = (format_value(sum(group) / len(group), "s") for group in two)
-            seen = (
-                f"two speeds seen: {lower} in {len(two[0])} and {higher} in {len(two[1])} of {len(medians)} processes"
-            )
-            remedy = "give more --rounds: each process takes one of the two speeds when it starts"
-            yield ResultWarning(code="two-speeds", seen=seen, remedy=remedy)
+        return (
+            *(warning for result in self.results for warning in result.warnings),
+            *row_warnings.of_two_speeds(self.ok),
+            *self.beside,
+        )
 
     @property
     def failures(self) -> tuple[tuple[Result, Failure], ...]:
@@ -117,7 +107,7 @@ def rows(run: Run) -> list[Row]:
             metrics=_combine_metrics([r for r in results if r.status is Status.OK]),
             statuses=Counter(r.status for r in results),
             results=tuple(sorted(results, key=lambda r: r.round)),
-            beside=tuple(_warn_of_threads(results[0].case, [r for r in results if r.status is Status.OK], ok)),
+            beside=tuple(row_warnings.of_threads(results[0].case, [r for r in results if r.status is Status.OK], ok)),
             only_name=len(cases) > 1 and len({case.name for case in cases}) == 1,
         )
         for i, ((key, _), results) in enumerate(groups.items())
@@ -211,43 +201,3 @@ def _flatten(value: Any, prefix: str = "") -> dict[str, Scalar]:
     if isinstance(value, list):
         return {prefix.rstrip("."): ", ".join(map(str, value))}
     return {prefix.rstrip("."): value}
-
-
-# ---- what several threads gain over one, said of all rounds, as the table shows them ----
-
-
-def _warn_of_threads(case: Case, rounds: Sequence[Result], run: Sequence[Result]) -> list[ResultWarning]:
-    """A warning where several threads gain next to nothing over one, if the same run measured the case with one.
-
-    `rounds` are those of the case that have numbers, `run` all results that have. Nothing is claimed without one
-    thread to compare with (what a warm-up tells of it is not what a measurement would), nor where the interval of the
-    gain reaches as many times as there are threads.
-    """
-    workers = case.load.workers
-    if workers == 1 or case.load.mode not in (Mode.CLOSED, Mode.OFFLINE):
-        return []
-    single = _with_one_worker(case)
-    many, one = _throughputs(rounds), _throughputs([result for result in run if result.case == single])
-    if not many or not one or min(e.point for e in (*many, *one)) <= 0:
-        return []
-    gain = _mean_point(many) / _mean_point(one)
-    ratio = compare(one, many, better=Better.HIGHER).ratio
-    if gain >= _WORTH_IT or ratio is None or ratio.low is None or ratio.high is None or ratio.high >= workers:
-        return []
-    span = f"95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
-    seen = f"{workers} threads reach {gain:.2f} times the throughput of one ({span}), as measured in this run"
-    remedy = f"use processes instead: --copies {workers} --workers 1"
-    return [ResultWarning(code="threads-hurt", seen=seen, remedy=remedy)]
-
-
-def _throughputs(results: Sequence[Result]) -> list[Estimate]:
-    return [metric.estimate for result in results if (metric := result.metric("throughput"))]
-
-
-def _mean_point(rounds: Sequence[Estimate]) -> float:
-    return sum(estimate.point for estimate in rounds) / len(rounds)
-
-
-def _with_one_worker(case: Case) -> Case:
-    params = {**case.params, "workers": 1} if "workers" in case.params else case.params
-    return replace(case, params=params, load=replace(case.load, workers=1))

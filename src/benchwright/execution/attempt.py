@@ -34,7 +34,7 @@ CHANNEL = "channel"  # the kind of failure of a worker whose answer cannot be us
 _EARLY = ("starting", "loading", "warming")  # the phases before a copy is ready to be timed
 INTERRUPTED = "interrupted"  # the kind of failure that Ctrl-C makes
 _OUT_OF_TURN = "does the measured code write to the worker's line?"
-# What a worker says, and what it must be doing then: see `worker.work`.
+# What a worker says, and what it must be doing then: see `worker.main.work`.
 _BEFORE = {
     "loading": ("starting",),
     "warming": ("loading",),

@@ -57,7 +57,7 @@ def is_last(case: Case, results: Sequence[Result], measured: int, rounds: int, m
 
 
 def missed_warnings(case: Case, results: Sequence[Result]) -> Iterator[ResultWarning]:
-    """A warning when the rounds together do not reach the precision, although each of them did."""
+    """A warning when the rounds together do not reach the precision that was asked for."""
     if is_wanting(case, results):
         seen = f"asked for ±{case.load.precision:.2%}, but the rounds together give ±{half_width(case, results):.2%}"
         yield ResultWarning(code="precision-missed", seen=seen, remedy="give more --rounds, or a quieter machine")

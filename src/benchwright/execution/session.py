@@ -1,6 +1,6 @@
 """Measures one case at a time, in an order that the caller chooses as results come in, and saves each at once.
 
-`runner.execute` goes through rounds of cases; comparing, bisecting and watching choose what is next by what they saw.
+`rounds.execute` goes through rounds of cases; comparing, bisecting and watching choose what is next by what they saw.
 """
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
-"""Getting things that a benchmark needs: files (`downloads`), what is packed in them (`archives`), and source code
-(`checkouts`). What is half there never looks complete, and what a person changed is never overwritten.
+"""Gets files that a benchmark needs: `downloads` and `buckets` fetch, `archives` unpacks, `cache` keeps them.
+
+A file that is only half there never looks complete, and what a person changed is never overwritten.
 """

@@ -79,7 +79,7 @@ class Cache:
         if wrong := entry.content.mismatch(wanted):
             if wanted[0].kind == "sha256":
                 raise FetchError(
-                    f"what has {wanted[0]} has {wrong[1]}, and {wrong[0]} was asked for too",
+                    f"the content with {wanted[0]} has {wrong[1]}, and {wrong[0]} was asked for",
                     remedy=f"correct one of the digests of {mask_url(location)}",
                 )
             return None  # the index was led astray

@@ -85,7 +85,7 @@ def _get(location: str, target: Path, progress: Progress | None, room: str) -> C
         if full:
             raise FetchError(
                 f"no room for {mask_url(location)} in {target.parent}",
-                remedy=f"{room}; nothing half is left there",
+                remedy=f"{room}; no partial file was left there",
             ) from error
         raise
     return content_of(target)

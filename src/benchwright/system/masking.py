@@ -1,4 +1,7 @@
-"""Secrets in addresses: logins, values of queries and fragments are hidden wherever an address is shown or kept."""
+"""Secrets in addresses: logins, values of queries and fragments are hidden wherever an address is shown or kept.
+
+Command lines and targets of messages have secrets of their own: `compat.*.mask_command`, `notify.addresses`.
+"""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """One frame: `loading`, `warming`, `ready`, `measured`, `failed` from a worker; `job`, `go` to it."""
+    """A frame: `loading`, `warming`, `ready`, `live`, `done`, `measured`, `failed` of a worker; `job`, `go` to it."""
 
     kind: str
     data: dict[str, Any]

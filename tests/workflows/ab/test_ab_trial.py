@@ -343,7 +343,7 @@ def test_cases_are_matched_by_name_and_parameters(monkeypatch: pytest.MonkeyPatc
     assert matched.only_control == ("a n=1", "gone")
     assert matched.only_treatment == ("fresh", "a n=3")
     planned["new"] = [_case("fresh")]
-    with pytest.raises(TargetError, match="no case in common: a, gone there, fresh here"):
+    with pytest.raises(TargetError, match="no case in common: control has a, gone, treatment has fresh"):
         duel.match(OLD, NEW, Request(targets=["x"]))
 
 

@@ -53,7 +53,7 @@ def send(findings: tuple[str, ...], to: tuple[str, ...], again: bool, store: str
     settings = replace(settings, targets=to) if to else settings
     if not settings.targets:
         raise OptionError(
-            "no target is named that could be told", remedy="name targets in [notify] of benchwright.toml, or --to URL"
+            "there is nobody to notify", remedy="name targets in [notify] of benchwright.toml, or --to URL"
         )
     with closing(open_configured_store(store)) as results:
         meant = [results.finding(reference) for reference in findings]

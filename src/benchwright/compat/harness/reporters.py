@@ -150,7 +150,7 @@ def _try_reporter(name: str, act: Callable[[], object]) -> str:
 def screen_text(document: HarnessDocument, *, rules: SummaryRules = SummaryRules.TODAY) -> str:
     """Three lines that say what was measured where, then a line for each entry and one for its difference.
 
-    The whole model comes first, operators follow by name; the seed had the model last, and all percentiles.
+    The whole model comes first, operators follow by name; that of early 2018 had the model last, and all percentiles.
     """
     meta = document.meta
     made = commit_date(document).astimezone().strftime("%Y-%m-%d %H:%M:%S")

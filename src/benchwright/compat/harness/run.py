@@ -231,7 +231,7 @@ def _takes_core(test: PlannedTest) -> bool:
 
 
 def _has_control(test: PlannedTest) -> bool:
-    """Outputs are compared with golden ones already; the seed compared programs by their delay alone.
+    """Outputs are compared with golden ones already; FAI-PEP of early 2018 compared programs by their delay alone.
 
     A library has no second program, so there is nothing to compare it with.
     """

@@ -1,4 +1,4 @@
-"""Summaries of values by FAI-PEP's rules: those of early 2018 (the seed's) and today's. Pure."""
+"""Summaries of values by FAI-PEP's rules: those of early 2018 and today's. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def summary(
 ) -> Summary:
     """What the values come to; `{}` without any.
 
-    `statistics` names what is wanted by today's rules, `p50` always among it; the seed knew five percentiles only.
+    `statistics` names what is wanted by today's rules, `p50` always among it; early 2018 knew five percentiles only.
     A statistic that does not exist is an `OptionError`.
     """
     names = _check_statistics(statistics) if rules is SummaryRules.TODAY else OF_THE_SEED

@@ -77,7 +77,9 @@ def _place_in_file(function: FunctionType, what: str) -> str:
             remedy=_REMEDY,
         )
     if function.__defaults__ or function.__kwdefaults__:
-        raise TargetError(f"{what} is {shown} with values for its arguments, which do not travel", remedy=_REMEDY)
+        raise TargetError(
+            f"{what} is {shown} with default arguments, which cannot be sent to a fresh process", remedy=_REMEDY
+        )
     place = _place(function.__module__, what, shown)
     number = user_objects.code_number(sys.modules[function.__module__], function.__code__)
     if number is None:

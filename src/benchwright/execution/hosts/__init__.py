@@ -1,4 +1,4 @@
-"""Hosts start workers: on this machine, and later on others."""
+"""Hosts start workers: on this machine, in a container, on a phone, or forked from one process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """This machine's own rate of false alarms: equal work against equal work, judged as the gates judge.
 
 Fixed work is repeated in short fresh processes, two kinds taking turns, for as long as is asked. What was recorded is
-then replayed (`stats.replaying`). It is kept as a run of its own, with a result that has no metrics, so that any store
+then replayed (`stats.replay`). It is kept as a run of its own, with a result that has no metrics, so that any store
 takes it and no series comes of it.
 """
 

@@ -1,4 +1,4 @@
-"""What pages show, as JSON: one route for each function of `views`."""
+"""What pages show, as JSON: one route for each page of the package `pages`."""
 
 from __future__ import annotations
 

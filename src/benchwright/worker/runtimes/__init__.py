@@ -40,7 +40,7 @@ class Loaded:
     versions: Mapping[str, str] = field(default_factory=dict)  # library -> version
     details: Mapping[str, Value] = field(default_factory=dict)  # inputs, outputs, providers; read after the last call
     warnings: Sequence[ResultWarning] = ()
-    clock: Any = None  # a measure.clock.Clock, from runtimes that live in virtual time
+    clock: Any = None  # a worker.engine.clock.Clock, from runtimes that live in virtual time
     begin: Callable[[], None] = lambda: None  # called when every copy is warm, just before time zero; must be quick
     report: Callable[[], Report] = Report  # asked once, after the last call
     close: Callable[[], None] = lambda: None

@@ -25,9 +25,11 @@ from benchwright.worker.engine.engine import DEFAULT_DURATION
 
 _CHOOSING = (8, 12)  # pairs after which the length of the processes is chosen
 _LONGEST = 4.0  # times the usual length
-_GLANCE, _MUCH = 2, 5.0  # pairs after which a clear change shortens the rest, if it is so many times what matters
-_SHORTEST, _CLEAR = 0.2, 8.0  # times the usual length, where a change is so many times the scatter of the pairs
-_WIDTHS = 4.0  # median differences, over the root of the number of pairs: about half of the interval
+_SHORTEN_AFTER = 2  # pairs, if they show a clear change: the rest are shorter
+_SHORTEST = 0.2  # times the usual length
+_TIMES_SMALLEST = 5.0  # a change is clear when it is so many times the smallest that matters,
+_TIMES_SCATTER = 8.0  # and so many times what pairs scatter by
+_HALF_WIDTHS = 4.0  # median differences, over the root of the number of pairs: about half of the interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,14 +197,14 @@ class PairedTest:
         if self._look is None or self._look.verdict is not None or not paired.is_elastic:
             return
         if (
-            len(sizes) == _GLANCE
-            and max(sizes) - min(sizes) < min(sizes) / _CLEAR
-            and min(sizes) > _MUCH * rules.smallest
+            len(sizes) == _SHORTEN_AFTER
+            and max(sizes) - min(sizes) < min(sizes) / _TIMES_SCATTER
+            and min(sizes) > _TIMES_SMALLEST * rules.smallest
         ):
             paired.length = min(paired.length, _SHORTEST)
         if len(sizes) not in _CHOOSING:
             return
-        if _WIDTHS * statistics.median(sizes) / math.sqrt(rules.pairs) > math.log1p(rules.smallest):
+        if _HALF_WIDTHS * statistics.median(sizes) / math.sqrt(rules.pairs) > math.log1p(rules.smallest):
             paired.length = min(_LONGEST, 2.0 * max(1.0, paired.length))
 
     def stage_result(self, stage: Stage) -> StageResult:
@@ -248,7 +250,7 @@ def later_length(heats: Sequence[StageResult]) -> float:
         return first.length if first else 1.0
     change = math.log(first.effect.point)
     scatter = statistics.median(abs(ratio - change) for ratio in ratios)
-    return _SHORTEST if _CLEAR * scatter < abs(change) else first.length
+    return _SHORTEST if _TIMES_SCATTER * scatter < abs(change) else first.length
 
 
 def choose_metric(wanted: str, control: Result, treatment: Result) -> Metric | None:

@@ -1,6 +1,6 @@
 """Control against treatment: interleaved pairs, verdicts with a stated rate of false alarms, everything kept.
 
-Three stages, as older systems had them, each in two runs of its own, which its name is the reason of:
+Three stages, as older systems had them, each with two runs of its own, whose `reason` is the name of the stage:
 
 - benchmark: all cases take turns, a pair at a time, until each is decided (`stats.pairs`).
 - verify: where a change was seen, a second look at fresh pairs. A change is named when both looks agree, and its size
@@ -79,17 +79,18 @@ def ab(
 
 def match(control: BuiltRevision, treatment: BuiltRevision, request: Request) -> MatchedCases:
     """Plans the request on both sides and pairs the cases by name and parameters; a `TargetError` when none pairs."""
-    ours, theirs = (dict(_key_cases(plan_in(built, request))) for built in (control, treatment))
-    shared = [key for key in ours if key in theirs]
+    control_cases, treatment_cases = (dict(_key_cases(plan_in(built, request))) for built in (control, treatment))
+    shared = [key for key in control_cases if key in treatment_cases]
     if not shared:
         raise TargetError(
-            f"control and treatment have no case in common: {_list_names(ours)} there, {_list_names(theirs)} here",
+            "control and treatment have no case in common: "
+            f"control has {_list_names(control_cases)}, treatment has {_list_names(treatment_cases)}",
             remedy="name a target that both have, or give the same --param",
         )
     return MatchedCases(
-        cases=tuple((ours[key], theirs[key]) for key in shared),
-        only_control=tuple(_labels_of_missing(ours, theirs)),
-        only_treatment=tuple(_labels_of_missing(theirs, ours)),
+        cases=tuple((control_cases[key], treatment_cases[key]) for key in shared),
+        only_control=tuple(_labels_of_missing(control_cases, treatment_cases)),
+        only_treatment=tuple(_labels_of_missing(treatment_cases, control_cases)),
     )
 
 
@@ -158,12 +159,12 @@ class _TrialRunner:
         """Lets the cases of these indexes take turns until each is decided."""
         if not indexes or (self._keeping.interrupt.seen and stage is not Stage.BENCHMARK):
             return
-        ours = self._session(stage, "control")
-        theirs = self._session(stage, "treatment", baseline=ours.id)
-        self._runs[stage] = (ours.id, theirs.id)
+        control = self._session(stage, "control")
+        treatment = self._session(stage, "treatment", baseline=control.id)
+        self._runs[stage] = (control.id, treatment.id)
         sides = [
             MeasuredSide(name=name, built=built, measuring=measuring)
-            for name, built, measuring in zip(("control", "treatment"), self._built, (ours, theirs), strict=True)
+            for name, built, measuring in zip(("control", "treatment"), self._built, (control, treatment), strict=True)
         ]
         tests = [test_of(self._paired_case(stage, i, sides)) for i in indexes]
         for i, test in zip(indexes, tests, strict=True):
@@ -172,7 +173,7 @@ class _TrialRunner:
         most = max(test.left for test in tests)
         self._keeping.listener(Staged(text=_describe_stage(stage, cases, most)))
         try:
-            with ours, theirs:
+            with control, treatment:
                 self._take_turns(tests)
         except StoreError as failure:
             if failure.measured is None:
@@ -252,7 +253,8 @@ def _row(paired: PairedCase, heats: Sequence[StageResult], p_value: float, adjus
         params=paired.case.params,
         verdict=verdict,
         why=why,
-        effect=next((heat.effect for heat in reversed(heats) if heat.effect is not None), None),  # that of `telling`
+        # of the same stage as `TrialRow.telling`
+        effect=next((heat.effect for heat in reversed(heats) if heat.effect is not None), None),
         p_value=p_value,
         adjusted=adjusted,
         heats=tuple(heats),

@@ -1,1 +1,1 @@
-"""What watching a repository needs beside measuring: a journal, choosing commits, files that others read, signals."""
+"""Watches a repository: the loop, one commit, pairs that confirm a change, the journal, files that others read."""

@@ -1,4 +1,4 @@
-"""Alembic's door: runs the migrations on the connection that `store.upgrade` hands over, in its transaction."""
+"""Called by Alembic: runs the migrations on the connection that `store.sql.upgrade` hands over, in its transaction."""
 
 from alembic import context
 
