@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkMark:
-    """What the decorator was told."""
+    """The arguments of the decorator, as the function carries them."""
 
     params: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
     setup: Callable[..., Any] | None = None

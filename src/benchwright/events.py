@@ -90,4 +90,4 @@ Listener = Callable[[Event], None]
 
 
 def nobody(event: Event) -> None:
-    """Listens to nothing."""
+    """A listener that ignores every event."""

@@ -121,7 +121,7 @@ def record_remeasurement(store: Store, reference: str, run_id: str) -> Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WatchedSeries:
-    """A series with what is seen in it now."""
+    """A series, the changes that are seen in it now, and since when to look."""
 
     seen: step_findings.ExaminedSeries
     family: frozenset[str]  # keys of the series in which the same cause would show
@@ -139,7 +139,7 @@ class _WatchedSeries:
 
     @property
     def values(self) -> list[float]:
-        """With drifts taken out."""
+        """Returns the values of the series without its drifts."""
         return self.seen.values_without_drift()
 
 
@@ -240,7 +240,7 @@ def _verdict(one: _WatchedSeries, change: Change) -> Verdict:
 def _bring_up_to_date(
     store: Store, one: _WatchedSeries, known: Sequence[Finding], repository: History | None, run_id: str, policy: Policy
 ) -> list[Finding]:
-    """Those of the known findings that are confirmed now."""
+    """Updates the known findings, and returns those that are confirmed now."""
     there = {moment.run for moment in one.seen.moments}
     confirmed = []
     for finding in known:
@@ -287,7 +287,7 @@ def _resolve_if_over(store: Store, one: _WatchedSeries, finding: Finding, policy
 
 
 def _is_untold(finding: Finding) -> bool:
-    """Whether it is only suspected, was given up before anybody was told, or is part of a drift."""
+    """Whether a finding is only suspected, was given up before anybody was told, or is part of a drift."""
     return finding.state is State.SUSPECTED or finding.last_event in (VANISHED, REFUTED, ABSORBED)
 
 

@@ -154,7 +154,7 @@ def _levels(seen: ExaminedSeries, start: int, end: int) -> tuple[float, float]:
 
 
 def _ends(seen: ExaminedSeries, known: Finding) -> tuple[int, int] | None:
-    """Where a known drift lies among the runs; None when they do not have it any more."""
+    """Returns where a known drift lies among the runs; None when the runs do not have it any more."""
     if known.drift is None:
         return None
     first, last = _place(seen, known.drift.first), _place(seen, known.drift.last)

@@ -43,7 +43,7 @@ class Breach:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedCase:
-    """One case: both sides compared, and what is wrong with it."""
+    """One case: both sides compared, and the breaches of the gate."""
 
     name: str
     compared: ComparedRow

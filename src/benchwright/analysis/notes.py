@@ -102,7 +102,7 @@ def failures(table: Iterable[Row]) -> list[FailureGroup]:
 
 
 def describe_failure(failed: FailureGroup) -> str:
-    """How it ended, in which rounds (the first is 1), and why: `failed in round 1: no such file`."""
+    """Describes how a case failed, in which rounds (the first is 1), and why: `failed in round 1: no such file`."""
     rounds = f"round{'s' * (len(failed.rounds) > 1)} {_list_rounds(failed.rounds)}"
     why = reason(failed.failure)
     return f"{failed.status} in {rounds}" + (f": {why}" if why else "")

@@ -34,11 +34,11 @@ class Importer(Protocol):
     name: str
 
     def fits(self, what: Given) -> bool:
-        """Whether this looks like a file or a folder of that tool."""
+        """Whether what is given looks like a file or a folder of the importer's tool."""
         ...
 
     def runs(self, what: Given) -> Iterable[Run]:
-        """What it holds. The same content gives the same ids, wherever and whenever it is read."""
+        """Returns the runs of a file or folder. The same content gives the same ids, whenever it is read."""
         ...
 
 
@@ -48,7 +48,7 @@ class Exporter(Protocol):
     name: str
 
     def text(self, run: Run) -> str:
-        """The run as that tool reads it."""
+        """Returns the run in the form that the exporter's tool reads."""
         ...
 
 

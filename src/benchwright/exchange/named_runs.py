@@ -12,7 +12,7 @@ from benchwright.records import Run
 
 
 class RunFinder(Protocol):
-    """The part of a store that is needed here."""
+    """The part of a store that finds runs by reference."""
 
     def find(self, reference: str) -> str:
         """The id that a reference names."""

@@ -47,7 +47,7 @@ _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyAnswer:
-    """What one copy said."""
+    """The answer of one copy of a case: its samples, and the data of its messages `ready` and `measured`."""
 
     samples: Samples
     ready: Mapping[str, Any]
@@ -69,7 +69,7 @@ class AttemptOutcome:
 
 @dataclass(slots=True, kw_only=True)
 class WorkerCopy:
-    """One worker and how far it has got."""
+    """The worker of one copy, and the phase that it has reached."""
 
     index: int
     worker: Worker
@@ -79,7 +79,7 @@ class WorkerCopy:
 
 
 class _BrokenError(Exception):
-    """A copy that can give no answer any more."""
+    """One of the copies can give no answer any more."""
 
     def __init__(self, status: Status, failure: Failure, copy: WorkerCopy | None = None) -> None:
         super().__init__(failure.message)
@@ -122,7 +122,7 @@ class Attempt:
         self._observation = Observation()
 
     def run(self) -> AttemptOutcome:
-        """Whatever happens to the workers, an outcome; none of their processes is left when it returns."""
+        """Measures the case; returns an outcome whatever happens to the workers, none of whose processes is left."""
         try:
             self._launch()
             self._prepare_watching()
@@ -161,7 +161,7 @@ class Attempt:
             self._selector.register(copy.worker.fileno(), selectors.EVENT_READ, copy)
 
     def _release(self) -> None:
-        """The barrier: every copy is ready, so the clock may start."""
+        """Releases the barrier: every copy is ready, so the clock may start."""
         if self._watch is not None:
             self._watch.start([copy.worker.pid for copy in self._copies])
         zero = time.perf_counter_ns() + HEAD_START * len(self._copies)
@@ -201,7 +201,7 @@ class Attempt:
                 raise _BrokenError(Status.FAILED, _channel_failure(error), copy) from None
 
     def _hear_out(self, copy: WorkerCopy, until: str) -> None:
-        """Its process has ended: what is still on the line counts; whoever else holds the line open does not."""
+        """Reads what an ended worker left on its line; another process that holds the line open does not count."""
         while copy.phase != until:
             if not select.select([copy.worker], [], [], 0)[0]:
                 raise _BrokenError(*_explain_death(copy.worker.end(0)), copy)
@@ -256,7 +256,7 @@ class Attempt:
         )
 
     def _blame_memory_limit(self, failure: Failure, guilty: WorkerCopy | None) -> Failure:
-        """Libraries end their process in many ways when they get too little memory; most often while they load."""
+        """Names the memory limit as the cause: libraries that lack memory end in many ways, mostly while they load."""
         if self._job.memory is None or guilty is None or guilty.phase != "loading" or failure.kind not in _ENDS:
             return failure
         given = format_value(self._job.memory, "B")
@@ -297,7 +297,7 @@ def timeout(case: Case) -> float:
 
 
 def _channel_failure(error: ChannelError) -> Failure:
-    """The record of a line that carried something else than a worker says."""
+    """Returns the failure for a channel that carried something else than a worker's messages."""
     return Failure(kind=CHANNEL, message=error.message, remedy=error.remedy)
 
 
@@ -323,7 +323,7 @@ def _explain_silence(worker: Worker) -> tuple[Status, Failure]:
 
 
 def _explain_death(exit_status: int) -> tuple[Status, Failure]:
-    """What a line that ended without an answer means."""
+    """Returns the failure for a channel that ended without an answer."""
     if exit_status >= 0:
         message = f"the worker ended with exit code {exit_status} before it answered"
         return Status.FAILED, Failure(kind="exit", message=message, remedy="does the measured code call exit?")
@@ -363,7 +363,7 @@ def profile_case(case: Case, profile: Profile | None) -> Case:
 
 
 def add_pass(measured: AttemptOutcome, extra: AttemptOutcome, code: str) -> AttemptOutcome:
-    """What was measured, with what a pass of its own found and what there is to say about it."""
+    """Returns the outcome of the measured pass, with the figures and warnings of an extra pass added."""
     if extra.failure is not None:
         seen = f"the extra pass failed: {extra.failure.message}"
         return add_to_answer(

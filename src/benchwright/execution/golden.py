@@ -23,7 +23,7 @@ Key = tuple[str, tuple[tuple[str, Scalar], ...]]
 
 
 def apply(plan: rounds.Plan, request: Request, wanted: GoldenRequest, listener: Listener = nobody) -> rounds.Plan:
-    """The plan with cases that know what they must answer.
+    """Returns the plan with the expected outputs in its cases.
 
     A runtime's outputs are had now, in a run of its own that is not saved; they stay in the folder of artifacts. An
     `OptionError` says why nothing can be compared as asked.
@@ -40,7 +40,7 @@ def apply(plan: rounds.Plan, request: Request, wanted: GoldenRequest, listener: 
 
 
 def is_runtime(source: str) -> bool:
-    """Whether it names a runtime, and no file."""
+    """Whether the source of golden outputs is a runtime, not a file."""
     if Path(source).suffix in _FILES or "/" in source:
         return False
     if source in plugins.names("runtimes"):
@@ -101,7 +101,7 @@ def _with_expected(case: Case, wanted: GoldenRequest, files: dict[str, str] | No
 def _expect_reference(
     case: Case, references: dict[Key, Case], answers: dict[Key, Path], wanted: GoldenRequest, listener: Listener
 ) -> Case:
-    """The case with the outputs of its reference to give. The reference itself has only what it expects anyway."""
+    """Returns the case with its reference's outputs as the expected ones; the reference keeps what it expects."""
     key = _key(case)
     if key not in references:
         listener(Noted(text=f"the answers of {case.name} are not compared: {wanted.source} does not load it"))
@@ -145,7 +145,7 @@ def _references(cases: Iterable[Case], request: Request, runtime: str) -> dict[K
 
 
 def _key(case: Case) -> Key:
-    """What two cases share that must give the same answers."""
+    """Returns the key that two cases share when they must give the same answers."""
     return case.name, tuple(sorted((name, value) for name, value in case.params.items() if name not in _ISSUING))
 
 

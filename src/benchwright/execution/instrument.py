@@ -28,7 +28,7 @@ OBJECTIVE_MISSED = "objective-missed"
 def facts(
     case: Case, answers: Sequence[CopyAnswer], metrics: Sequence[Metric], observation: Observation
 ) -> dict[str, Value]:
-    """What measuring itself cost in this run, and a verdict."""
+    """Returns what measuring itself cost in this run, and a verdict on it."""
     samples = [a.samples for a in answers]
     clock, warm = answers[0].ready["clock"], answers[0].ready["warmup"]
     recorded = sum(len(s.columns["latency"]) * s.loops for s in samples)
@@ -150,7 +150,7 @@ def _percentile_warnings(metrics: Sequence[Metric]) -> list[ResultWarning]:
 
 
 def _speed_warnings(case: Case, answers: Sequence[CopyAnswer]) -> list[ResultWarning]:
-    """That calls take turns at two speeds: one number tells neither."""
+    """Warns when calls take turns at two speeds: one number describes neither."""
     if case.load.mode is Mode.SINGLE or (two := summary.speeds(pool_columns(answers, "latency"))) is None:
         return []
     lower, higher = format_value(two.lower, "s"), format_value(two.higher, "s")

@@ -98,7 +98,7 @@ def _correct_for_loop(answer: CopyAnswer, column: str) -> Seconds:
 
 
 def _percentiles(case: Case) -> list[float]:
-    """Those that everybody wants, and those that an objective bounds."""
+    """Returns the percentiles to compute: the usual ones, and those that an objective bounds."""
     bounded = (o.metric.removeprefix("latency_p") for o in case.load.objectives if o.metric.startswith("latency_p"))
     return sorted({*summary.PERCENTILES, *map(float, bounded)})
 
@@ -132,7 +132,7 @@ def _merge_histograms(answers: Sequence[CopyAnswer], column: str) -> Histogram |
 
 
 def _most_loops(answers: Sequence[CopyAnswer]) -> int:
-    """Copies calibrate themselves, and may settle on different powers of two."""
+    """Returns the largest count of loops: copies calibrate themselves, and may settle on different powers of two."""
     return max(answer.samples.loops for answer in answers)
 
 

@@ -29,7 +29,7 @@ _LENGTHS = 12  # that are tried, each twice as long as the one before
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrecisionForecast:
-    """What it takes until a case is known as well as was asked, by what its processes have shown so far."""
+    """The processes and the time that a case needs to reach its precision, judged by its processes so far."""
 
     processes: int  # in all
     length: float  # seconds that the next one measures
@@ -137,14 +137,14 @@ def outlook(case: Case, results: Sequence[Result], rounds: int, most: int) -> Pr
 
 
 def _is_chosen(load: Load, rounds: int) -> bool:
-    """Whether the length of a process is ours to choose."""
+    """Whether the request leaves the length of a process open."""
     closed = load.mode in (Mode.CLOSED, Mode.MULTISTREAM)
     return load.precision is not None and rounds > 1 and closed and not load.once and load.samples is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ProcessValues:
-    """What one process showed."""
+    """The values of one process, and how long it took."""
 
     point: float
     error: float  # relative standard error, by its own interval

@@ -34,24 +34,24 @@ class EarlierResults:
 
     @property
     def results(self) -> list[Result]:
-        """Those that were not measured again, in their old order."""
+        """Returns the earlier results that were not measured again, in their old order."""
         return [result for result in self._results if result.id not in self._replaced]
 
     def has_numbers(self, case: Case, number: int) -> bool:
-        """Whether it holds numbers for this case in this round."""
+        """Whether the earlier results hold numbers for this case in this round."""
         return bool(self._standing) and _pair(case, number) in self._standing
 
     def failed_result(self, case: Case, number: int) -> Result | None:
-        """The record that says why it holds none, if there is one."""
+        """Returns the earlier result that says why this case has no numbers in this round, if there is one."""
         return self._bad.get(_pair(case, number)) if self._bad else None
 
     def replace(self, result: Result) -> None:
-        """Notes that a result of before was measured again."""
+        """Notes that an earlier result was measured again."""
         self._replaced.add(result.id)
 
 
 def earlier_failures(result: Result | None) -> Iterator[Failure]:
-    """What went wrong before, unless it was only the run that ended."""
+    """Returns the failures of earlier attempts, without those where only the run was ended."""
     if result is not None and result.error is not None and result.error.kind != INTERRUPTED:
         yield result.error
 
@@ -181,7 +181,7 @@ def _pair(case: Case, number: int) -> tuple[str, int]:
 
 
 def _key(case: Case) -> str:
-    """What it is asked to answer is no part of it: golden outputs may lie elsewhere the next time."""
+    """Returns the identity of a case, without its expected outputs: golden outputs may lie elsewhere the next time."""
     return schema.fingerprint(replace(case, tags=(), expected=None))
 
 

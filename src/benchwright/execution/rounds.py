@@ -62,7 +62,7 @@ def execute(
 
 
 def _plan_attempts(measuring: Measuring) -> Iterator[tuple[Case, int]]:
-    """Every case in every round, but for what is there from before."""
+    """Returns every case in every round, without those that an earlier run has measured."""
     plan = measuring.plan
     for number in range(plan.rounds):
         yield from ((case, number) for case in plan.cases if not measuring.has_numbers(case, number))
@@ -81,7 +81,7 @@ def _order_attempts(measuring: Measuring) -> Iterator[tuple[Case, int]]:
 
 
 def _estimate_time(measuring: Measuring) -> ExpectedTime | None:
-    """What it still takes until every case is known as well as was asked; None where nothing was asked, or is known."""
+    """Estimates the time until every case reaches its precision; None where none was asked for, or nothing is known."""
     plan, results = measuring.plan, measuring.results
     if all(case.load.precision is None for case in plan.cases):
         return None

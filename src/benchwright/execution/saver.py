@@ -109,7 +109,7 @@ class Saver:
         self._write_rescue()
 
     def _fail(self, failure: StoreError, results: Sequence[Result] = ()) -> None:
-        """From now on the rescue file is used; a store that has lost what it held is not counted on for anything."""
+        """Turns to the rescue file from now on; a store that has lost what it held is not counted on for anything."""
         self._failure = failure
         if isinstance(failure, StoreLostError):
             self._unsaved += self._saved.values()

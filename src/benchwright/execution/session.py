@@ -155,7 +155,7 @@ class Measuring:
 
     @property
     def results(self) -> list[Result]:
-        """All so far; of a run that was resumed, with those from before."""
+        """Returns all results so far; of a run that was resumed, with those from before."""
         return [*self._before.results, *self._measured_now]
 
     @property
@@ -256,12 +256,12 @@ class Measuring:
         return len(self._measured_now) + sum(result.status is Status.OK for result in self._before.results)
 
     def _wants_profile(self, outcome: AttemptOutcome, number: int) -> bool:
-        """Each case is profiled once, after its first round, when that went well."""
+        """Whether to profile a case now: once, after its first round, when that went well."""
         asked = self.plan.profile is not None and not self.plan.profile_inline
         return asked and number == 0 and outcome.status is Status.OK and not self._interrupt.seen
 
     def _wants_operators(self, case: Case, outcome: AttemptOutcome) -> bool:
-        """Once for each case, after the first round that went well, unless that told of them already."""
+        """Whether to record the case's operators now: once, after the first good round, unless that recorded them."""
         if not self.plan.operators or outcome.status is not Status.OK or self._interrupt.seen:
             return False
         known = any(result.operators for result in self.results if result.case == case)
@@ -279,7 +279,7 @@ class Measuring:
         return add_pass(outcome, extra, operator_pass.CODE)
 
     def _folder(self, index: int, case: Case, number: int) -> Path | None:
-        """Where this attempt may leave files; it exists when the attempt begins."""
+        """Returns the folder in which this attempt may leave files; it exists when the attempt begins."""
         if self.plan.folder is not None:
             folder = self.plan.folder(case, number)
         elif number == 0 and (self.plan.profile is not None or (case.expected and case.expected.keep)):
@@ -312,7 +312,7 @@ class Measuring:
         return outcome
 
     def _get_ready(self) -> None:
-        """What takes long and can be done while the first worker loads its framework."""
+        """Does the slow preparations of the parent while the first worker loads its framework."""
         if self._environment is not None:
             return
         from benchwright import vcs

@@ -67,7 +67,7 @@ class Cache:
             raise FetchError(f"{error.filename or self.root}: {error.strerror or error}") from error
 
     def entries(self) -> list[CachedContent]:
-        """What is here, the most recently used first."""
+        """Returns the contents of the cache, the most recently used first."""
         found = [entry for digest in self.shelf.digests() if (entry := self.shelf.read(digest))]
         return sorted(found, key=lambda entry: self.shelf.last_used(entry.sha256), reverse=True)
 

@@ -110,7 +110,7 @@ class Shelf:
             yield from sorted(name for name in found if len(name) == LENGTHS["sha256"] and name[:2] == shard.name)
 
     def lock(self, sha256: str) -> AbstractContextManager[None]:
-        """Held by who changes a content or its note."""
+        """Returns the lock that a process holds while it changes a content or its note."""
         place = self._place(sha256)
         place.parent.mkdir(parents=True, exist_ok=True)
         return hold_lock(beside(place, "lock"))

@@ -16,7 +16,7 @@ HALF_AGE = 3600.0  # seconds without a byte, after which a download counts as ab
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """Something in the cache that is not what it should be."""
+    """A damaged file or folder of the cache."""
 
     sha256: str
     path: str
@@ -25,7 +25,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheLimits:
-    """What may stay. None is no limit."""
+    """How large and how old the cache may become. None is no limit."""
 
     older_than: float | None = None  # seconds since the last use
     larger_than: float | None = None  # bytes of one content

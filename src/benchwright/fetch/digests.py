@@ -17,7 +17,7 @@ PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """What a file's content must come to; `kind` is `sha256` or `md5`."""
+    """The digest that a file's content must have; `kind` is `sha256` or `md5`."""
 
     kind: str
     value: str

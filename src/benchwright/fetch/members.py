@@ -45,7 +45,7 @@ DAMAGE = (
 
 
 class MemberKind(Enum):
-    """What a member is."""
+    """The kinds of members of an archive."""
 
     FILE = "file"
     FOLDER = "folder"

@@ -59,14 +59,14 @@ class Partial:
         return note if fits and (note.total is None or self.size <= note.total) else None
 
     def restart(self, note: PartialNote, *, folder: bool = False) -> None:
-        """Begins from nothing, with this note."""
+        """Begins the download again from nothing, with this note."""
         self.discard()
         self.path.mkdir() if folder else self.path.touch()
         # Written last, and whole: a note must never speak of bytes that another version left behind.
         whole_files.write_text(self._note_path, json.dumps(asdict(note)))
 
     def discard(self) -> None:
-        """Forgets what is here."""
+        """Removes the part of a download that is here."""
         self._note_path.unlink(missing_ok=True)
         remove(self.path)
 

@@ -155,7 +155,7 @@ class _TargetDelivery:
             yield self._send(taken, withdraw=True)
 
     def _left(self) -> int:
-        """Messages that the target may get in this hour."""
+        """Returns how many messages the target may still get in this hour."""
         now = self._journal.clock()
         return self._settings.per_hour - sum(0 <= now - at < HOUR for at in self._record.tried)
 

@@ -29,7 +29,7 @@ _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """Where a token is looked for when the address names none."""
+    """The environment variables that hold a token, or the path of a file with one, when the address names none."""
 
     variables: tuple[str, ...]
     file: str  # a variable that holds the path of a file
@@ -182,7 +182,7 @@ def _by_commit(notices: Iterable[Notice]) -> dict[str, tuple[Notice, ...]]:
 
 
 def _worse(notices: Iterable[Notice]) -> tuple[Notice, ...]:
-    """Those that a status tells of. One that became better sets none: it would take back another's failure."""
+    """Returns the changes for the worse. One for the better sets no status: it would take back another's failure."""
     return tuple(notice for notice in notices if notice.finding.verdict is Verdict.WORSE and not notice.finding.drift)
 
 

@@ -25,7 +25,7 @@ def dumps(view: Any) -> bytes:
 
 
 def dumps_plainly(view: Any) -> bytes:
-    """The same with the standard library alone."""
+    """Writes JSON as `dumps` does, with the standard library alone."""
     return json.dumps(_convert(view), ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 

@@ -32,7 +32,7 @@ class _Place:
 
     @property
     def at(self) -> int:
-        """When it was measured last."""
+        """Returns when the series was measured last."""
         return max(value.at for value in self.rounds)
 
 
@@ -173,7 +173,7 @@ def _number(text: str) -> float | None:
 
 
 def _newest(places: Sequence[_Place], fixed: Mapping[str, str], row: str, column: str) -> dict[tuple[str, str], _Place]:
-    """What stands in each cell: of several the newest."""
+    """Returns the newest values of each cell."""
     shown: dict[tuple[str, str], _Place] = {}
     for place in places:
         if _fits(place, fixed):

@@ -33,12 +33,12 @@ class OutputDeviation:
     within: bool | None  # in every round; None: nothing was asked of it
 
     def number(self, name: str) -> float:
-        """What was measured, 0 where nothing was."""
+        """Returns the number that was measured, 0 where none was."""
         return number(self.told.get(name)) or 0.0
 
     @property
     def cosine(self) -> float | None:
-        """None when no element is a finite number on both sides."""
+        """Returns the cosine similarity; None when no element is a finite number on both sides."""
         return None if self.told.get("cosine", 0.0) is None else self.number("cosine")
 
 

@@ -37,7 +37,7 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """Title and unit."""
+        """Returns the heading of the column: its title and unit."""
         return self.scale.heading(self.title)
 
 

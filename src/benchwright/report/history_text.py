@@ -85,7 +85,7 @@ def drift_text(finding: Finding) -> str:
 
 
 def miss_text(miss: MissedResult) -> str:
-    """When and where there is no value, and why."""
+    """Describes when and where a value is missing, and why."""
     reason = (miss.reason.strip().splitlines() or [""])[0][:100]
     parts = (
         _date(miss.started_at),

@@ -41,7 +41,7 @@ def bars(counts: Sequence[int]) -> str:
 
 
 def _seconds(result: Result) -> list[float]:
-    """As `analysis.calls.per_call` has them."""
+    """Returns the seconds of each call, as `analysis.calls.per_call` does."""
     cost = number(result.instrument.get("cost_taken_off_ns")) or 0.0
     return [
         max(value - cost * result.samples[0].loops, 0.0) / (samples.loops * 1e9)

@@ -39,7 +39,7 @@ def print_run(
 
 
 def run_text(run: Run, *, next_steps: str = "", width: int | None = None) -> str:
-    """The same as plain text."""
+    """Returns the table of a run as plain text."""
     return plain_text(lambda file: print_run(run, file=file, next_steps=next_steps, width=width))
 
 

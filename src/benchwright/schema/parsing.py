@@ -172,7 +172,7 @@ def _finite(text: str) -> float:
 
 
 def _check_numbers(table: dict[str, Any]) -> None:
-    """TOML's parser takes no function for whole numbers."""
+    """Refuses numbers that are too large: TOML's parser takes no function for whole numbers."""
     level: list[Any] = [table]
     while level:
         holder = level.pop()

@@ -79,7 +79,7 @@ def detect(values: Sequence[float] | Array, *, smallest: float = 0.01) -> list[C
 
 
 class Detector:
-    """The same, one value at a time: `append` returns all changes known after it.
+    """Detects as `detect` does, one value at a time: `append` returns all changes known after it.
 
     Up to 512 values (twice `SPAN`) the answer is that of `detect` on all of them. In longer series only the latest 256
     to 512 are looked at again; what was found before is settled and stays as it was reported. So the answer differs

@@ -33,7 +33,7 @@ class LevelChange:
     strength: float  # as a standard normal deviate
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Where the size lies."""
+        """Returns the interval in which the size of the change lies."""
         freedom = float(min(round(self.freedom), 100))  # coarse, as every new quantile costs time
         reach = student_quantile(0.5 + confidence / 2, freedom) * self.error
         return self.size - reach, self.size + reach

@@ -48,7 +48,7 @@ class ChangeDating:
             which = {number + by for number in moved for by in (-1, 0, 1)} & {*range(len(changes))}
 
     def _outliers(self, evidence: Evidence, changes: list[int]) -> float:
-        """Their share of all points; a series without any might have one."""
+        """Returns the share of outliers among all points; a series without any might have one."""
         edges = np.array([0, *changes, self._count])
         means = np.diff(self._sums[edges]) / np.diff(edges)
         away = np.abs(self._measured - np.repeat(means, np.diff(edges)))

@@ -128,5 +128,5 @@ def _normal(density: Floats, widths: Floats) -> Floats:
 
 
 def _entropy(density: Floats, widths: Floats | float = 1.0) -> float:
-    """In bits."""
+    """Returns the entropy of probabilities, in bits."""
     return -float((widths * density * np.log2(np.maximum(density, 1e-300))).sum())

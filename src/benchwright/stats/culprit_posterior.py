@@ -90,7 +90,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posterior:
-    """What is known after some pairs."""
+    """What a bisection knows after some pairs: how probable each commit is, and the size of its change."""
 
     commits: tuple[float, ...]  # probability of each that the figure changed with it; two may both be sure
     nothing: float  # probability that it changed with none
@@ -135,7 +135,7 @@ def prior_from_weights(
 
 
 def learn(prior: Prior, pairs: Sequence[CommitPair]) -> Posterior:
-    """What the pairs say about the culprits."""
+    """Computes the posterior of the culprits from the pairs."""
     count = len(prior.commits)
     measured = {place for pair in pairs for place in (pair.commit, pair.base)} - {GOOD}
     stops = tuple(sorted(measured | {count - 1}))

@@ -133,7 +133,7 @@ def _better(explaining: RampModel, known: RampExplanations, count: int) -> tuple
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Places:
-    """From bins to points."""
+    """Translates places among bins to places among points."""
 
     explaining: RampModel
     width: int

@@ -75,7 +75,7 @@ class Slope:
     gain: float  # logarithm of the evidence
 
     def ramp(self, count: int) -> Array:
-        """From 0 to 1 along the slope."""
+        """Returns a column that rises from 0 to 1 along the slope."""
         return ramp(self.start, self.end, count)
 
     def shifts(self, count: int, steps: Sequence[int]) -> list[Array]:
@@ -134,12 +134,12 @@ def _mix_sizes(change: Change, size: float, spread: float, probable: float) -> C
 
 
 def ramp(start: float, end: float, count: int) -> Array:
-    """From 0 at a point to 1 at another, flat before and after."""
+    """Returns a column that rises from 0 at a point to 1 at another, flat before and after."""
     return np.clip((np.arange(count) - start) / (end - start), 0.0, 1.0)
 
 
 def step_at(place: int, count: int) -> Array:
-    """0 before a point, 1 from it on."""
+    """Returns a column that is 0 before a point, and 1 from it on."""
     return (np.arange(count) >= place).astype(np.float64)
 
 
@@ -201,11 +201,11 @@ class Joint:
         return float(self._sizes[place])
 
     def spread(self, place: int) -> float:
-        """Its standard deviation."""
+        """Returns the standard deviation of the size."""
         return self._all.spread(place)
 
     def deviate(self, place: int) -> float:
-        """Its size in standard deviations."""
+        """Returns the size of a slope or step in standard deviations."""
         return self.size(place) / max(self.spread(place), 1e-300)
 
     def drift(self, number: int, slope: Slope) -> SlopeSize:

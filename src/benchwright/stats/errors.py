@@ -112,7 +112,7 @@ def _wide(piece: Array) -> Array:
 
 
 def _differences(found: Array, expected: Array) -> Array:
-    """Their absolute differences. Between whole numbers none is lost, however large they are."""
+    """Returns the absolute differences. Between whole numbers none is lost, however large they are."""
     if found.dtype.kind in _WHOLE and expected.dtype.kind in _WHOLE:
         both = np.result_type(found.dtype, expected.dtype)
         if both.kind in _WHOLE:  # not so for int64 with uint64, which only floats hold together
@@ -191,7 +191,7 @@ def _sum(values: Array) -> float:
 
 
 def _finite(value: float) -> float:
-    """Sums of enormous numbers may overflow; what is reported may not."""
+    """Bounds a sum that may have overflowed: what is reported must be finite."""
     return max(-_LARGEST, min(_LARGEST, value)) if not math.isnan(value) else 0.0
 
 

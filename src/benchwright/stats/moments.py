@@ -24,7 +24,7 @@ FEW = 50  # values: below, numpy is not asked, and two speeds are not looked for
 
 
 class Moments(NamedTuple):
-    """What the mean and its interval are made of."""
+    """The count, the mean and the spread of values, from which an interval of the mean follows."""
 
     values: int  # how many
     mean: float
@@ -36,7 +36,7 @@ class Moments(NamedTuple):
 
 
 def moments(values: Values) -> Moments:
-    """Of at least one value."""
+    """Returns the moments of at least one value."""
     return _of_few(as_list(values)) if len(values) < FEW else _of_many(as_floats(values))
 
 

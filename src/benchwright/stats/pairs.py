@@ -214,7 +214,7 @@ class _PairLogarithms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TestSettings:
-    """What is asked."""
+    """The settings of a paired test: the smallest change that matters, the false-alarm rate, the better direction."""
 
     smallest: float
     false_alarms: float
@@ -329,7 +329,7 @@ def _flip_bounds(
 
 
 def _within(*bounds: _Bounds) -> _Bounds:
-    """What all of the intervals hold."""
+    """Returns the interval that lies within all of the intervals."""
     lows = [b.low for b in bounds if b.low is not None]
     highs = [b.high for b in bounds if b.high is not None]
     return _Bounds(low=max(lows, default=None), high=min(highs, default=None))

@@ -181,7 +181,7 @@ def _same(labels: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _differences(off: Floats, same: Sequence[tuple[int, int]]) -> Floats:
-    """Of two of the same, as wide as one of them is off by."""
+    """Returns the differences of equal processes, in pairs, scaled to vary as one process does."""
     first, second = np.array(same).T
     found: Floats = (off[second] - off[first]) / math.sqrt(2.0)
     return found

@@ -46,7 +46,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateDefaults:
-    """How the gates judge unless they are told otherwise."""
+    """The settings by which the gates judge unless they are told otherwise."""
 
     smallest: float = 0.01
     false_alarms: float = 0.01
@@ -142,6 +142,6 @@ def smallest_found(called: Callable[[float], Rate]) -> float | None:
 
 
 def slower(estimate: Estimate, change: float) -> Estimate:
-    """The same time, so much longer."""
+    """Returns the time, longer by this share."""
     low, high = (None if end is None else end * (1 + change) for end in (estimate.low, estimate.high))
     return replace(estimate, point=estimate.point * (1 + change), low=low, high=high)

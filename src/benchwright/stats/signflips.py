@@ -96,7 +96,7 @@ def _find_threshold(values: npt.NDArray[np.float32], room: int) -> float:
 
 
 def _in_steps(weights: Floats) -> npt.NDArray[np.float32]:
-    """As whole numbers, look by look: sums that should be equal are."""
+    """Returns the values as whole numbers, look by look, so that sums that should be equal are."""
     largest = np.abs(weights).max(axis=1, keepdims=True)
     return np.rint(weights * (_STEPS / np.where(largest > 0.0, largest, 1.0))).astype(np.float32)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """One line of `benchwright list`-like views of a store."""
+    """A run in a list of runs: its id, its time, and counts of its results."""
 
     id: str
     started_at: str
@@ -156,15 +156,15 @@ class Store(Protocol):
         ...
 
     def mutes(self) -> list[Mute]:
-        """What is muted, in order of the alphabet."""
+        """Returns every mute, in order of the alphabet."""
         ...
 
     def mute(self, mute: Mute) -> None:
-        """Reports no change any more in what it names."""
+        """Adds a mute: no change is reported any more in the series that it names."""
         ...
 
     def unmute(self, what: str) -> bool:
-        """Reports changes there again; False when it was not muted."""
+        """Removes a mute, so that changes are reported again; False when there was none."""
         ...
 
     def thresholds(self) -> list[Threshold]:

@@ -24,7 +24,7 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopySummary:
-    """What a copy did. `differing` is empty when all of the one store is in the other."""
+    """The outcome of a copy. `differing` is empty when all of the one store is in the other."""
 
     runs: int  # in the store that was copied
     added: int  # of them
@@ -143,7 +143,7 @@ def _thresholds(source: Store, target: Store) -> int:
 
 
 def _notes(source: Store, target: Store) -> int:
-    """Annotations, which only databases have."""
+    """Copies annotations, which only databases have."""
     if not (hasattr(source, "annotate") and hasattr(target, "annotate")):
         return 0
     ours, theirs = cast(Archive, source), cast(Archive, target)

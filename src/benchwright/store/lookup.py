@@ -55,7 +55,7 @@ def _choose_series(
 
 
 def _sort_key(series: Series, metrics: Sequence[str]) -> tuple[Any, ...]:
-    """By case, then by params with numbers as numbers, then by metric as asked for."""
+    """Returns a key that sorts series by case, then by params with numbers as numbers, then by metric as asked for."""
     values = json_mapping(series.params).values()
     params = [(0, value, "") if isinstance(value, int | float) else (1, 0, str(value)) for value in values]
     return series.case, params, series.machine, metrics.index(series.metric)

@@ -40,7 +40,7 @@ class HttpAnswer:
 
     @property
     def ok(self) -> bool:
-        """Whether it did what it was asked."""
+        """Whether the server did what the request asked."""
         return 200 <= self.status < 300
 
     @property

@@ -86,7 +86,7 @@ class _Reader:
         return True
 
     def wait_for_silence(self, deadline: float) -> bool:
-        """Whether its output ended before the deadline; a child of the program may hold it open."""
+        """Whether the program's output ended before the deadline; a child of the program may hold it open."""
         while self._open:
             left = deadline - time.monotonic()
             if left <= 0:

@@ -32,7 +32,7 @@ class ByteStream(Protocol):
     """What bytes come from: an open file, standard input."""
 
     def read(self, size: int, /) -> bytes:
-        """At most so many bytes; none at the end."""
+        """Returns at most so many bytes; none at the end."""
         ...
 
 
@@ -104,7 +104,7 @@ class Gunzip:
         self._packed = self._unpacked = 0
 
     def __call__(self, piece: bytes) -> Iterator[bytes]:
-        """What a piece unpacks to."""
+        """Yields the bytes that a piece unpacks to."""
         self._packed += len(piece)
         full = False
         while piece or full:

@@ -49,7 +49,7 @@ class Git:
     timeout: float = 1800.0
 
     def ask(self, *arguments: str) -> str:
-        """What it prints, without the last newline. A refusal is a `FetchError` in git's own words."""
+        """Returns what git prints, without the last newline. A refusal is a `FetchError` in git's own words."""
         code, printed, complaint = self._run(arguments)
         if code != 0:
             said = mask_message(readable(complaint), self.url) or f"exit code {code}"
@@ -57,7 +57,7 @@ class Git:
         return printed.rstrip("\n")
 
     def look(self, *arguments: str) -> str | None:
-        """What it prints, or None when it says no."""
+        """Returns what git prints, or None when it refuses."""
         code, printed, _ = self._run(arguments)
         return printed.rstrip("\n") if code == 0 else None
 

@@ -20,7 +20,7 @@ _HASH = re.compile(r"[0-9a-fA-F]{4,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckoutAim:
-    """Where to go: a commit, and the local branch to be on, if any. `tip` is where the server has that branch."""
+    """The commit to check out, and the local branch to be on, if any. `tip` is where the server has that branch."""
 
     commit: str
     branch: str = ""
@@ -144,7 +144,7 @@ def _candidates(wanted: str) -> list[str]:
 
 
 def _kept_as(ref: str) -> str:
-    """Where a ref of the server is kept here."""
+    """Returns the local name under which a ref of the server is kept."""
     if ref.startswith("refs/heads/"):
         return f"refs/remotes/origin/{ref.removeprefix('refs/heads/')}"
     return OURS + ref.removeprefix("refs/")

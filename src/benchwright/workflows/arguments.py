@@ -139,7 +139,7 @@ def pairs(texts: Iterable[str], flag: str) -> dict[str, Scalar]:
 
 
 def parameter_lists(texts: Iterable[str]) -> dict[str, Sequence[Scalar]]:
-    """`'size=1,2,3'` items."""
+    """Reads items such as `'size=1,2,3'` into lists of parameter values."""
     return {name: [scalar(v) for v in value.split(",")] for name, value in _split(texts, "--param")}
 
 

@@ -35,7 +35,7 @@ class ComparedRuns:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of all."""
+        """Returns the worst verdict of all rows."""
         return comparison.worst(self.rows)
 
     @property

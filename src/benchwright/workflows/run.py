@@ -37,7 +37,7 @@ class MeasuredRun:
 
     @property
     def results(self) -> tuple[Result, ...]:
-        """One for each case and round."""
+        """Returns the results, one for each case and round."""
         return self.record.results
 
     @property

@@ -16,7 +16,7 @@ KINDS = ("git", "hg")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverFlags:
-    """What was asked for."""
+    """The flags of the repository driver, as somebody gave them."""
 
     framework: str
     platforms: tuple[str, ...]

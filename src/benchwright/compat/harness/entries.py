@@ -34,7 +34,7 @@ def entries(result: Result, *, metric: str = "", operators: bool = True) -> dict
 
 
 def key_of(entry: Entry) -> str:
-    """What an entry is called."""
+    """Returns the key of an entry."""
     return f"{entry['type']} {entry['metric']}"
 
 
@@ -54,7 +54,7 @@ _SUMMARY = {"mean": "", "p0": "_min", "p50": "_p50", "p90": "_p90", "p99": "_p99
 
 
 def _microseconds(samples: Samples) -> Iterator[float]:
-    """In the order of the calls."""
+    """Returns the latencies in microseconds, in the order of the calls."""
     return (value / (1e3 * samples.loops) for value in samples.columns.get(LATENCY, ()))
 
 

@@ -22,7 +22,7 @@ _SIDE = {"commit", "commit_time", PROGRAM, "programs", "string_map", "diff", "ve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildSide:
-    """One of the two builds."""
+    """One of the two builds of an `--info` document: treatment or control."""
 
     name: str  # treatment or control
     commit: str = NO_COMMIT
@@ -37,7 +37,7 @@ class BuildSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InfoDocument:
-    """The whole document."""
+    """The `--info` document: what to build and measure on both sides."""
 
     treatment: BuildSide
     control: BuildSide | None = None
@@ -47,7 +47,7 @@ class InfoDocument:
 
     @property
     def sides(self) -> tuple[BuildSide, ...]:
-        """In the order in which they run."""
+        """Returns the builds in the order in which they run."""
         return (self.treatment,) if self.control is None else (self.treatment, self.control)
 
 
@@ -119,7 +119,7 @@ def _side(given: Mapping[str, Any], name: str, where: str, shared: Sequence[str]
 
 
 def _programs(given: Mapping[str, Any], place: str) -> Iterable[tuple[str, str]]:
-    """Both forms: `program` as a path, and `programs` with locations."""
+    """Reads the programs of a build in both forms: `program` as a path, and `programs` with locations."""
     if given.get(PROGRAM):
         yield PROGRAM, _absolute(_text(given[PROGRAM], f"{place}.program"))
     for name, entry in _object(given.get("programs"), f"{place}.programs").items():

@@ -154,7 +154,7 @@ class _ModelCache:
         self._found: dict[tuple[str, ...], Path] = {}
 
     def place_files(self, test: PlannedTest) -> dict[str, Path]:
-        """Where each file of the test lies, by its key."""
+        """Returns where each file of the test lies, by its key."""
         return {entry.key: self._place_file(test, entry) for entry in test.files if entry.is_wanted}
 
     def _place_file(self, test: PlannedTest, entry: planner.FileEntry) -> Path:
@@ -231,9 +231,10 @@ def _takes_core(test: PlannedTest) -> bool:
 
 
 def _has_control(test: PlannedTest) -> bool:
-    """Outputs are compared with golden ones already; FAI-PEP of early 2018 compared programs by their delay alone.
+    """Whether a control is measured beside the treatment.
 
-    A library has no second program, so there is nothing to compare it with.
+    Outputs are compared with golden ones already; FAI-PEP of early 2018 compared programs by their delay alone. A
+    library has no second program, so there is nothing to compare it with.
     """
     if test.framework in inprocess.FRAMEWORKS:
         return False

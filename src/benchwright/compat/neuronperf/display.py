@@ -93,7 +93,7 @@ def _default_name(reports: Sequence[Report], ending: str) -> str:
 
 
 def _is_number_field(name: str) -> bool:
-    """Whether it is a field of reports that have numbers, which none of these may have."""
+    """Whether a field belongs to reports with numbers, even if none of these reports has it."""
     return name in REPORT_COLS or name.startswith(("latency_ms_", "infer_ms_"))
 
 

@@ -27,7 +27,7 @@ class PreparedInputs:
 
 
 class CallerInputs:
-    """The caller's inputs. `batch_sizes` are those there is something for; `prepare(size)` makes it ready.
+    """The caller's inputs. `batch_sizes` are the sizes for which there are inputs; `prepare(size)` makes one ready.
 
     An array, a mapping or a tuple is one example, a list is several; anything else that has items or can be iterated,
     and a function that makes such a thing, is a data set.

@@ -78,12 +78,12 @@ def cost_per_1m(cost_per_hour: float | None, throughput: float | None) -> float 
 
 
 def mean(samples: Sequence[float]) -> float | None:
-    """The plain mean; None of nothing."""
+    """Returns the mean of the values; None when there are none."""
     return math.fsum(samples) / len(samples) if samples else None
 
 
 def median(samples: Sequence[float]) -> float | None:
-    """The middle; None of nothing."""
+    """Returns the median of the values; None when there are none."""
     return float(np.percentile(samples, 50)) if samples else None
 
 

@@ -72,7 +72,7 @@ class ThreadWorker:
         return 0
 
     def bound_log(self) -> None:
-        """There is no log: what is printed is on the caller's own screen."""
+        """Does nothing, since there is no log: what is printed is on the caller's own screen."""
 
     def log_tail(self) -> str:
         return ""

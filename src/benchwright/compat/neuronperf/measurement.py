@@ -33,7 +33,7 @@ GUESS = 5.0  # seconds that a configuration takes besides its duration, until on
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSettings:
-    """What holds for every configuration of one call."""
+    """The settings that all configurations of one call share."""
 
     runtime: str  # the inner one
     models: Mapping[str, Any]  # by model_filename: the path, or the class or function
@@ -98,7 +98,7 @@ def _workshop(configurations: Sequence[Configuration]) -> Iterator[tuple[Path, R
 
 
 class _CallMeasurement:
-    """One call: the cases, their runs, what they leave."""
+    """Measures the configurations of one call: plans the cases, runs them, and collects their results."""
 
     def __init__(self, wish: CallSettings, folder: Path, refer: Refer) -> None:
         self._wish, self._folder, self._refer = wish, folder, refer

@@ -32,12 +32,12 @@ def start_logging(level: int) -> None:
 
 
 def say(line: str) -> None:
-    """A line on stdout."""
+    """Prints a line on stdout."""
     _write(sys.stdout, f"{line}\n")
 
 
 def block(title: str, content: Mapping[str, Any]) -> None:
-    """A title and JSON below it."""
+    """Prints a title and JSON below it."""
     say(f"{title}\n{json.dumps(content, indent=2)}")
 
 
@@ -49,7 +49,7 @@ def append_record(path: Path, *, level: int, message: str) -> None:
 
 
 class _ConsoleHandler(logging.Handler):
-    """Shows records. The streams are looked up at each: whoever replaces them is obeyed."""
+    """Shows log records. The streams are looked up for each record, so that a caller may replace them."""
 
     def emit(self, record: logging.LogRecord) -> None:
         file = sys.stderr if record.levelno >= logging.ERROR else sys.stdout

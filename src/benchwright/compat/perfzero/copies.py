@@ -83,12 +83,12 @@ def _aside_names(target: Path) -> Iterator[Path]:
 
 
 def _mark(target: Path) -> Path:
-    """Where the digest of what was copied is written down."""
+    """Returns the file that holds the digest of what was copied."""
     return target.with_name(f".{target.name}.copied")
 
 
 def _digest(folder: Path) -> str:
-    """Of every name and content; what Python caches does not count."""
+    """Returns the digest of every name and content below a folder, without Python's caches."""
     whole = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if "__pycache__" in path.parts:

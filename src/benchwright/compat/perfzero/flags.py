@@ -64,7 +64,7 @@ class PerfZeroFlags:
 
     @property
     def style(self) -> str:
-        """How classes are constructed."""
+        """Returns the style in which classes are constructed."""
         return "tf_benchmark" if self.tf_class else "perfzero"
 
     @property

@@ -140,7 +140,7 @@ def _accelerators() -> dict[str, Any]:
 
 
 def nvidia(page: str) -> dict[str, Any]:
-    """From `driver, name` lines. A Quadro in front drives the screen: the next one counts."""
+    """Reads the GPU from `driver, name` lines. A Quadro in front drives the screen: the next one counts."""
     try:
         rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(page)) if len(row) == 2]
     except csv.Error:

@@ -140,7 +140,7 @@ class Trials:
             self._attempt = None
 
     def _finish(self, result: Result) -> Result:
-        """Called before a result is kept; one that was skipped, because the run was interrupted, has no attempt."""
+        """Completes a result before it is kept; one that was skipped, since the run was interrupted, has no attempt."""
         return self._attempt.finish(self._facts, result) if self._attempt is not None else result
 
     def _close(self, result: Result, attempt: MethodAttempt) -> None:

@@ -161,7 +161,7 @@ def run_unless_stopped(step: Callable[[], T]) -> T | None:
 
 
 class _StoppedError(KeyboardInterrupt):
-    """Like Ctrl-C to everything it passes on its way."""
+    """A signal asked the upload to stop; like Ctrl-C, it passes every `except Exception` on its way."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)

@@ -31,12 +31,12 @@ class Workspace:
 
     @property
     def packages(self) -> Path:
-        """Where repositories are cloned to."""
+        """Returns the folder that repositories are cloned to."""
         return self.root / "site-packages"
 
     @property
     def output(self) -> Path:
-        """Where every method has a folder of its own."""
+        """Returns the folder in which every method has a folder of its own."""
         return self.root / "output"
 
     def python_path(self, parts: list[str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ class SmallerIsBetter:
     name = "customSmallerIsBetter"
 
     def text(self, run: Run) -> str:
-        """Every metric of which less is better."""
+        """Writes every metric of which less is better."""
         return _text(run, Better.LOWER)
 
 
@@ -25,7 +25,7 @@ class BiggerIsBetter:
     name = "customBiggerIsBetter"
 
     def text(self, run: Run) -> str:
-        """Every metric of which more is better."""
+        """Writes every metric of which more is better."""
         return _text(run, Better.HIGHER)
 
 

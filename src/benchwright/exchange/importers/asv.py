@@ -41,7 +41,7 @@ class Asv:
     name = "asv"
 
     def fits(self, what: Given) -> bool:
-        """Whether it is a results folder, or has a commit's results."""
+        """Whether what is given is asv's results folder, or a file with a commit's results."""
         if what.is_folder and what.path is not None:
             return (what.path / BENCHMARKS).is_file() or any(what.path.glob(f"*/{MACHINE}"))
         return _is_results(what.data)
@@ -167,7 +167,7 @@ class _Stats:
 
 
 def _result(told: Provenance, case: Case, value: Any, stats: _Stats, seconds: float) -> Result:
-    """A number; or NaN for what was skipped, null for what failed."""
+    """Makes the result of one value: a number, NaN for what was skipped, null for what failed."""
     if finite(value) is not None:
         return construction.result(told, case, metrics=_metrics(float(value), stats), duration=seconds)
     if isinstance(value, float) and math.isnan(value):

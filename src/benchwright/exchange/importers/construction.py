@@ -42,7 +42,7 @@ _ARCHITECTURES = re.compile(r"\b(x86_64|amd64|AMD64|i[3-6]86|aarch64|arm64|armv\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Who told it, and when: what all results of one file have in common."""
+    """The origin of a file's results: which tool measured, when and where."""
 
     tool: str
     environment: Environment
@@ -120,7 +120,7 @@ def case(
     version: str = "",
     tags: tuple[str, ...] = (),
 ) -> Case:
-    """What was measured; the tool stands where a runtime would."""
+    """Makes the case of what another tool measured; the tool stands where a runtime would."""
     target = Target(runtime=tool, uri=name)
     return Case(name=name, target=target, params=dict(params or {}), load=load or Load(), version=version, tags=tags)
 
@@ -233,7 +233,7 @@ def content_hash(value: Any) -> str:
 
 
 def scalar(text: str) -> str | int | float:
-    """A number where a text is one."""
+    """Returns the number that a text writes, or the text itself."""
     if not _NUMBER.fullmatch(text):
         return text
     number = float(text)
@@ -285,6 +285,6 @@ def _iso(moment: datetime) -> str:
 
 
 def _compact(started_at: str) -> str:
-    """As in the ids of runs that were measured here."""
+    """Writes an instant as in the ids of runs that were measured here."""
     moment = datetime.fromisoformat(started_at)
     return f"{moment:%Y%m%dT%H%M%S}{moment.microsecond // 1000:03d}"

@@ -119,7 +119,7 @@ def _from_repetitions(rows: Sequence[DocumentPlace]) -> list[Metric]:
 
 
 def _from_aggregates(rows: Sequence[DocumentPlace]) -> list[Metric]:
-    """When only aggregates were written: what they say, without intervals."""
+    """Reads the metrics from aggregates, where only those were written; they have no intervals."""
     by_name = {row["aggregate_name"].text(""): row for row in rows}
     count = int(rows[0]["repetitions"].maybe() or 1)
     found: list[Metric] = []

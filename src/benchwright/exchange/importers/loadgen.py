@@ -51,13 +51,13 @@ class LoadGen:
     name = "loadgen"
 
     def fits(self, what: Given) -> bool:
-        """Whether the logs are there."""
+        """Whether what is given holds LoadGen's logs."""
         if what.is_folder and what.path is not None:
             return any((what.path / name).is_file() for name in (SUMMARY, DETAIL))
         return what.body.startswith(_MARK.encode()) or _TITLE.encode() in what.body[:500]
 
     def runs(self, what: Given) -> list[Run]:
-        """The run of the logs, valid or not."""
+        """Returns the run that the logs describe, valid or not."""
         logs = list(_logs(what))
         facts: Facts = {}
         for log in logs:  # the summary's words win: its figures are exact where the detailed log rounds

@@ -48,7 +48,7 @@ def _result(told: Provenance, whole: DocumentPlace) -> Result:
 
 
 def _metrics(outcome: DocumentPlace) -> tuple[list[Metric], list[ResultWarning]]:
-    """Under the names that a class gets when it is measured here, with the bounds that it set."""
+    """Reads the metrics, under the names that a class gets when it is measured here, with the bounds that it set."""
     entry = entries.ReportEntry(
         name=outcome["name"].text(),
         wall_time=_number(outcome["wall_time"]),
@@ -66,7 +66,7 @@ def _metrics(outcome: DocumentPlace) -> tuple[list[Metric], list[ResultWarning]]
 
 
 def _memory(process: DocumentPlace) -> list[Metric]:
-    """The largest that was seen; 0 is what a method gets that was too short to be looked at."""
+    """Reads the largest memory that was seen; 0 stands for a method that was too short to be looked at."""
     return construction.reported_metrics(
         "rss_peak", "B", Better.LOWER, process["max_rss"].maybe() or None, what="looked at now and then"
     )

@@ -59,7 +59,7 @@ class DocumentPlace:
         return found
 
     def maybe(self) -> float | None:
-        """The number, if there is a finite one."""
+        """Returns the finite number at this place, or None."""
         return finite(self.data)
 
     def numbers(self) -> tuple[float, ...]:
@@ -67,11 +67,11 @@ class DocumentPlace:
         return tuple(item.number() for item in self)
 
     def value(self) -> Value:
-        """Whatever is here, as a record can keep it: numbers that are not finite become words."""
+        """Returns the value at this place as a record can keep it: numbers that are not finite become words."""
         return plain_value(self.data)
 
     def scalar(self) -> Scalar:
-        """What is here as a parameter's value: lists and mappings become their JSON."""
+        """Returns the value at this place as a parameter's value: lists and mappings become their JSON."""
         found = plain_value(self.data)
         return json.dumps(found, sort_keys=True) if isinstance(found, list | dict) else found
 

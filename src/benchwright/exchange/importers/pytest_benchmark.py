@@ -105,7 +105,7 @@ def _metrics(stats: DocumentPlace) -> list[Metric]:
 
 
 def _case(row: DocumentPlace) -> Case:
-    """The test without what stands in brackets, which is in its params."""
+    """Makes the case of a test: its name without what stands in brackets, which is in the params."""
     name = row["fullname"].text("") or row["name"].text()
     params = _params(row, name)
     group = row["group"].text("")

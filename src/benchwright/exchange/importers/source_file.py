@@ -29,12 +29,12 @@ class Given:
 
     @property
     def is_folder(self) -> bool:
-        """Whether a folder was named."""
+        """Whether the source is a folder."""
         return self.path is not None and self.path.is_dir()
 
     @property
     def text(self) -> str:
-        """The content as text."""
+        """Returns the content of the file as text."""
         return self.body.decode(errors="replace")
 
 

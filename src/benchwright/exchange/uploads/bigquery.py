@@ -85,7 +85,7 @@ def row_of(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def present_table(table: str) -> str:
-    """Where PerfZero sends rows for a table's name: its first two datasets have moved, all others are as named."""
+    """Returns the table that PerfZero sends rows to: its first two datasets have moved, all others are as named."""
     return _MOVED.get(table.partition(".")[0], table)
 
 
@@ -116,7 +116,7 @@ def _connect(project: str, table: str, client: Any) -> Iterator[tuple[Any, Any]]
 
 
 def _credentials() -> Any:
-    """None: the client finds the machine's login by itself. An emulator has no accounts."""
+    """Returns the login. None: the client finds the machine's login by itself. An emulator has no accounts."""
     if not os.environ.get(EMULATOR):
         return None
     from google.auth.credentials import AnonymousCredentials

@@ -30,7 +30,7 @@ _PART = 50 << 20  # bytes of a part, where s3fs sends a large file in several
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSent:
-    """One file is done: sent, or there already."""
+    """The event of one file that is done: sent, or in the store already."""
 
     name: str
     sent: bool
@@ -52,7 +52,7 @@ def upload(folder: Path, url: str, *, listener: Listener = lambda progress: None
 
 
 def upload_as(folder: Path, url: str, *, listener: Listener = lambda progress: None) -> str:
-    """As `upload`, with what is in the folder right below `url`."""
+    """Copies as `upload` does, with the content of the folder right below `url`."""
     failures: list[str] = []
     files = _files(folder, failures)
     place = _StoreFolder(url)
@@ -114,7 +114,7 @@ def _send_file(path: Path, place: _StoreFolder, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ContentDigest:
-    """What tells two files apart. MD5 because stores state it; against accident, not malice."""
+    """The size and the MD5 of a file. MD5 because stores state it; it guards against accident, not malice."""
 
     size: int
     md5: str
@@ -151,7 +151,7 @@ class _StoreFolder:
         self._store.put_file(str(path), target)
 
     def holds(self, name: str, path: Path, content: _ContentDigest) -> bool:
-        """Whether the file is there and certainly equal."""
+        """Whether the store holds the file, and certainly the same content."""
         stated = self._describe(name)
         if not stated or stated.get("type") != "file" or stated.get("size") != content.size:
             return False

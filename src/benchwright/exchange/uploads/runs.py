@@ -20,7 +20,7 @@ DOCUMENT = "run.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """What arrived, as addresses, and what did not, as texts."""
+    """The outcome of sending a run: the addresses of what arrived, and texts about what did not."""
 
     sent: tuple[str, ...]
     failures: tuple[str, ...]
@@ -45,7 +45,7 @@ def send_run(run: Run, url: str, *, listener: Listener = lambda progress: None) 
 
 
 def lost_files(run: Run) -> list[str]:
-    """What the run recorded and can no longer be sent, in words."""
+    """Describes the files that the run recorded and that can no longer be sent."""
     return [text for result in run.results for text in _lost_files_of(result)]
 
 

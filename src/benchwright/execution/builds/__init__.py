@@ -48,12 +48,12 @@ class BuiltRevision:
 
     @property
     def ok(self) -> bool:
-        """Whether it was built."""
+        """Whether the revision was built."""
         return self.failure is None
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that whatever runs in it must see."""
+        """Returns the environment variables for every process that runs in the built revision."""
         return environments.variables(Path(self.python), self.revision.id, self.folder, own=self.own)
 
     @property
@@ -70,7 +70,7 @@ class BuiltRevision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BuildMark:
-    """What is noted of a build that ended."""
+    """The note that a finished build leaves in its folder."""
 
     failure: Failure | None
     seconds: float
@@ -224,7 +224,7 @@ class Builder:
         return replace(built, failure=failure)
 
     def _install(self, folder: Path, built: BuiltRevision, needs: RevisionNeeds, *, log: Path) -> Failure | None:
-        """Installs what the revision needs and what was asked for besides."""
+        """Installs the packages that the revision needs, and those that `--install` names."""
         wanted = [*needs.pip_arguments, *self._around.install]
         if not wanted:
             return None

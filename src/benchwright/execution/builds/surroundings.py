@@ -29,7 +29,7 @@ class Surroundings:
     submodules: str = NEEDED
 
     def check(self) -> None:
-        """Refuses what cannot be had, before anything is built."""
+        """Refuses choices, packages and constraint files that cannot be used, before anything is built."""
         for name, value, known in (
             ("environment", self.environment, ENVIRONMENTS),
             ("submodules", self.submodules, SUBMODULES),
@@ -47,12 +47,12 @@ class Surroundings:
 
     @property
     def pip_arguments(self) -> list[str]:
-        """What pip is told of the constraints."""
+        """Returns the arguments that tell pip of the constraints."""
         return [word for file in self.constraints for word in ("--constraint", str(file.absolute()))]
 
     @property
     def variables(self) -> dict[str, str]:
-        """What tells the pip and the uv of a build line of the constraints."""
+        """Returns the environment variables that tell pip and uv in a build line of the constraints."""
         files = " ".join(str(file.absolute()) for file in self.constraints)
         return {"PIP_CONSTRAINT": files, "UV_CONSTRAINT": files} if files else {}
 
@@ -62,14 +62,14 @@ class Surroundings:
         return "" if self == Surroundings() else "\0".join(self.key())
 
     def key(self) -> list[str]:
-        """All that decides what comes of it. The content of the constraint files counts, not where they lie."""
+        """Returns all that decides what is installed. The content of constraint files counts, not where they lie."""
         digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in self.constraints]
         return [self.environment, self.submodules, *self.install, "constrained by", *digests]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionNeeds:
-    """What the files of a revision say that it needs."""
+    """The dependencies of a revision, as its files state them."""
 
     requirements: tuple[str, ...] = ()
     file: str = ""  # a requirements file, for pip to read; "": the requirements are all
@@ -84,7 +84,7 @@ class RevisionNeeds:
 
     @property
     def pip_arguments(self) -> list[str]:
-        """What pip is told to install."""
+        """Returns the arguments that tell pip what to install."""
         return [*self.requirements, *(["--requirement", self.file] if self.file else [])]
 
 

@@ -33,7 +33,7 @@ class ContentPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettledRequest:
-    """A request whose targets mean one thing."""
+    """A request in which it is settled which file each target means."""
 
     request: Request
     folders: tuple[str, ...] = ()  # of the user's files: what they import beside them is found there, last
@@ -67,7 +67,7 @@ def settle(
 
 
 def place_of_folder(label: str, folder: Path) -> ContentPlace:
-    """A folder as it is."""
+    """Returns the place of a folder whose content is taken as it is."""
 
     def look(path: str) -> str:
         file = folder / path
@@ -77,12 +77,12 @@ def place_of_folder(label: str, folder: Path) -> ContentPlace:
 
 
 def place_of_revision(label: str, repository: History, revision: str) -> ContentPlace:
-    """A revision, nothing of which needs to be built."""
+    """Returns the place of a revision; nothing of it needs to be built."""
     return ContentPlace(label=label, look=lambda path: repository.content_id(revision, path))
 
 
 class _TargetSettler:
-    """The targets of one request, one after the other."""
+    """Settles the targets of one request, one after the other."""
 
     def __init__(
         self, places: Sequence[ContentPlace], repository: History | None, choice: str, folder: Path, everywhere: bool

@@ -13,15 +13,15 @@ class Worker(Protocol):
 
     @property
     def pid(self) -> int:
-        """Its process id on its host."""
+        """Returns the worker's process id on its host."""
         ...
 
     def fileno(self) -> int:
-        """Readable when there is something to `hear`."""
+        """Returns a descriptor that is readable when there is something to `hear`."""
         ...
 
     def tell(self, message: Frame) -> None:
-        """Sends it a message; a worker that has gone is no error."""
+        """Sends the worker a message; a worker that has gone is no error."""
         ...
 
     def hear(self) -> list[Frame] | None:
@@ -29,7 +29,7 @@ class Worker(Protocol):
         ...
 
     def gone(self) -> bool:
-        """Whether its process has ended; what it started may still hold the line open."""
+        """Whether the worker's process has ended; what it started may still hold the line open."""
         ...
 
     def end(self, grace: float) -> int:
@@ -41,12 +41,12 @@ class Worker(Protocol):
         ...
 
     def log_tail(self) -> str:
-        """The end of what it printed."""
+        """Returns the end of what the worker printed."""
         ...
 
 
 class Host(Protocol):
-    """Where workers run."""
+    """A host starts workers: on this machine, in a container, for a phone."""
 
     def launch(self, job: Job) -> Worker:
         """Starts a fresh process with this job and returns at once."""

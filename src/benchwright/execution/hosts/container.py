@@ -94,7 +94,7 @@ class ContainerHost:
     # ---- the engine's command ----
 
     def _run(self, name: str, mounts: Sequence[Mount]) -> list[str]:
-        """`run` with everything up to the image."""
+        """Returns the engine's `run` command with everything up to the image."""
         command = [self._engine.path, "run", "--rm", "--name", name, "--log-driver", "none", "--pull", "never"]
         if not any(option.partition("=")[0] in ("--network", "--net") for option in self._options):
             command += ["--network", "none"]
@@ -116,7 +116,7 @@ class ContainerHost:
         return ["--entrypoint", self._python, self._image.name, *whole]
 
     def _interpreter(self) -> list[Path]:
-        """On this machine's own root its interpreter is used, wherever it is mounted from."""
+        """Returns the container's interpreter; on this machine's root it is this one, wherever it is mounted from."""
         return [Path(sys.prefix), Path(sys.base_prefix)] if self._root == "/" else []
 
     def _variables(self) -> dict[str, str]:

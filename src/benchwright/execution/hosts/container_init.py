@@ -100,7 +100,7 @@ def _become_worker(place: str) -> None:
 
 
 def _variables(told: dict[str, Any]) -> dict[str, str]:
-    """The parent's variables; what the image sets itself stays."""
+    """Returns the parent's environment variables; those that the image sets itself stay."""
     variables: dict[str, str] = {**told["variables"], **({} if told["same_root"] else os.environ), **told["job"]}
     if not os.access(variables.get("HOME", ""), os.W_OK):  # a user whom the image does not know
         variables["HOME"] = "/tmp"  # noqa: S108 - the container's own

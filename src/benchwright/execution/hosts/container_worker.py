@@ -77,7 +77,7 @@ class ContainerWorker:
         return self._pid
 
     def fileno(self) -> int:
-        """Readable when there is something to `hear`."""
+        """Returns a descriptor that is readable when there is something to `hear`."""
         return self._ready.fileno()
 
     def tell(self, message: Frame) -> None:
@@ -89,7 +89,7 @@ class ContainerWorker:
             write_message(self._control, self._token, message)
 
     def hear(self) -> list[Frame] | None:
-        """What arrived since; None at the end of the line."""
+        """Returns the messages that have arrived; None when the worker's line has ended."""
         for fd, _ in self._ready.poll(0):
             if fd == self._answer:
                 data = os.read(self._answer, READ)
@@ -123,7 +123,7 @@ class ContainerWorker:
         return self._exit
 
     def log_tail(self) -> str:
-        """The end of what it printed."""
+        """Returns the end of what the worker printed."""
         return self._log.tail()
 
     def bound_log(self) -> None:

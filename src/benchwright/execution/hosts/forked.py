@@ -58,7 +58,7 @@ class ForkingHost:
         self._end()
 
     def enter_round(self, number: int) -> None:
-        """Drops what was imported in another round."""
+        """Ends the processes that imported files in another round."""
         if number != self._round:
             self._end()
             self._round = number
@@ -76,7 +76,7 @@ class ForkingHost:
         return worker
 
     def remark(self, case: Case) -> ResultWarning | None:
-        """What a result of this case must say about how it was measured."""
+        """Returns the warning that a result of this case must carry about being forked."""
         nursery = self._nurseries.get(_module(case))
         if nursery is None or nursery.refused:
             return None
@@ -153,7 +153,7 @@ class Nursery:
 
     @property
     def gone(self) -> bool:
-        """Whether its process has ended."""
+        """Whether the process that forks workers has ended."""
         return self._process.poll() is not None
 
     def fork(self, token: bytes, folder: str, fds: list[int]) -> int:
@@ -166,7 +166,7 @@ class Nursery:
         return self._pid
 
     def listen(self, timeout: float) -> bool:
-        """Takes in what it says within so many seconds; False when it is no more."""
+        """Reads what the process says within so many seconds; False when it has ended."""
         told = self._hear(timeout)
         if told is None:
             return False
@@ -183,7 +183,7 @@ class Nursery:
         temporary_folder.remove(self._temporary)
 
     def _hear(self, timeout: float) -> dict[str, Any] | None:
-        """A message; an empty one when none came in time, None at the end of the line."""
+        """Returns the next message: an empty one when none came in time, None when the process has closed its line."""
         if not select.select([self._line], [], [], max(0.0, timeout))[0]:
             return {}
         try:
@@ -206,7 +206,7 @@ class ForkedWorker(LocalWorker):
 
 
 class _Forked:
-    """As much of `subprocess.Popen` as a worker needs."""
+    """The forked process, with as much of `subprocess.Popen` as a worker needs."""
 
     def __init__(self, nursery: Nursery, pid: int) -> None:
         self._nursery, self.pid = nursery, pid

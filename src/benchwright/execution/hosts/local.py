@@ -91,22 +91,22 @@ class LocalWorker:
 
     @property
     def pid(self) -> int:
-        """Its process id; that of its keeper until it has said a word."""
+        """Returns the worker's process id; that of its keeper until its first message."""
         return self._pid or self._process.pid
 
     def fileno(self) -> int:
-        """Readable when there is something to `hear`."""
+        """Returns a descriptor that is readable when there is something to `hear`."""
         return self._answer
 
     def tell(self, message: Frame) -> None:
-        """Sends it a message; a worker that has gone is no error."""
+        """Sends the worker a message; a worker that has gone is no error."""
         from benchwright.worker.channel import write_message
 
         with contextlib.suppress(BrokenPipeError):
             write_message(self._control, self._token, message)
 
     def hear(self) -> list[Frame] | None:
-        """What arrived since; None at the end of the line."""
+        """Returns the messages that have arrived; None when the worker's line has ended."""
         from benchwright.worker.channel import FrameReader
 
         data = os.read(self._answer, READ)
@@ -121,7 +121,7 @@ class LocalWorker:
         return messages
 
     def gone(self) -> bool:
-        """Whether its process has ended; what it started may still hold the line open."""
+        """Whether the worker's process has ended; what it started may still hold the line open."""
         return self._exit is not None or self._process.poll() is not None
 
     def end(self, grace: float) -> int:
@@ -140,7 +140,7 @@ class LocalWorker:
         return self._log.duplicate()
 
     def log_tail(self) -> str:
-        """The end of what it printed."""
+        """Returns the end of what the worker printed."""
         return self._log.tail(TAIL)
 
     def bound_log(self) -> None:
@@ -189,7 +189,7 @@ class WorkerLog:
         return os.dup(self._file.fileno())
 
     def write(self, text: str) -> None:
-        """Adds a line of our own."""
+        """Adds a line of the parent's own to the log."""
         if not self._file.closed:
             self._file.write(text.encode())
 
@@ -207,7 +207,7 @@ class WorkerLog:
             self._file.truncate(0)
 
     def close(self) -> None:
-        """Keeps the tail and drops the rest."""
+        """Keeps the end of the log and drops the rest."""
         if not self._file.closed:
             self._tail = self.tail()
             self._file.close()

@@ -17,7 +17,7 @@ from benchwright.records import Environment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """How the image is to be made."""
+    """The options of an image: its base, packages and build arguments."""
 
     base: str = ""  # an image with Python; "": the official one of the recorded version
     tag: str = ""  # "": made from the content
@@ -27,7 +27,7 @@ class Wanted:
 
 
 def here() -> Environment:
-    """The environment of this interpreter."""
+    """Returns the environment of this interpreter, from which an image can be made."""
     return machine.collect(packages=machine.installed_packages())
 
 

@@ -42,7 +42,7 @@ class Recipe:
 
     @property
     def tag(self) -> str:
-        """A name that changes with what is in it."""
+        """Returns a name for the image that changes with its content."""
         content = f"{self.dockerfile}\0{self.constraints}".encode()
         return f"benchwright/environment:{hashlib.sha256(content).hexdigest()[:12]}"
 
@@ -92,7 +92,7 @@ def write(made: Recipe, folder: Path) -> Path:
 
 
 def _pins(environment: Environment) -> dict[str, str]:
-    """Normalised name -> `name==version`."""
+    """Returns the pins of the packages: normalised name -> `name==version`."""
     pins = {}
     for name, version in sorted(environment.packages.items(), key=lambda item: item[0].lower()):
         if not (_PACKAGE.fullmatch(name) and _VERSION.fullmatch(version)):

@@ -69,7 +69,7 @@ class CalibrationTimes:
 
     @property
     def processes(self) -> int:
-        """How many were measured of the kind that has the fewest."""
+        """Returns how many processes were measured of the kind of work that has the fewest."""
         return min(map(len, self.rounds.values()))
 
 
@@ -150,7 +150,7 @@ def _sum(rates: Any) -> Rate:
 
 
 def _worst(found: Any) -> float | None:
-    """The largest; None where one kind of work has none."""
+    """Returns the largest rate; None where one kind of work has none."""
     seen = list(found)
     return None if None in seen else max(seen)
 
@@ -159,7 +159,7 @@ def _worst(found: Any) -> float | None:
 
 
 def as_run(found: Calibration, environment: Environment, run_id: str, command: Sequence[str] = ()) -> Run:
-    """A run that keeps it, of the machine of this environment."""
+    """Returns the calibration as a run, of the machine of this environment."""
     result = Result(
         id=f"{run_id}-0",
         case=Case(name=CALIBRATION, target=Target(runtime="fake", uri="fake:constant")),

@@ -16,7 +16,7 @@ LEAST = 5
 
 
 def main(workload: str, budget: float) -> None:
-    """Prints a JSON list."""
+    """Runs one workload, and prints the nanoseconds of each repetition as a JSON list."""
     work = {"interpreter": interpreter, "memory": memory, "matmul": matmul}[workload]()
     gc.disable()
     for _ in range(WARM):

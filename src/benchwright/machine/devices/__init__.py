@@ -38,7 +38,7 @@ class ProgramEnd:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended by itself and well."""
+        """Whether the program ended by itself and well."""
         return self.status == 0 and not self.timed_out and not self.lost
 
 
@@ -47,7 +47,7 @@ class Device(Protocol):
 
     @property
     def about(self) -> DeviceFacts:
-        """What it is."""
+        """Returns what is known of the device."""
         ...
 
     @property

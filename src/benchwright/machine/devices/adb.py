@@ -58,7 +58,7 @@ class AdbDevice:
 
     @property
     def about(self) -> DeviceFacts:
-        """What it is; asked once."""
+        """Returns what is known of the device; it is asked once."""
         if self._about is None:
             self._about = about(self._serial)
         return self._about

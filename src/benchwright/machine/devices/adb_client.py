@@ -190,5 +190,5 @@ def _verb(arguments: tuple[str, ...]) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Without the job's token: adb's server, which the first call starts, serves others after the job has ended."""
+    """Returns the environment without the job's token: the first call starts adb's server, which outlives the job."""
     return {name: value for name, value in os.environ.items() if name != JOB_VARIABLE}

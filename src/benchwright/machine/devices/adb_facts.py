@@ -94,7 +94,7 @@ def _is_another(serial: str, before: bytes) -> bool:
 
 
 def _boot(serial: str) -> bytes:
-    """What differs between two starts of the same device."""
+    """Returns a text that differs between two starts of the same device."""
     code, said = run_script(serial, "cat /proc/sys/kernel/random/boot_id", seconds=_LOOK)
     if code != 0:
         raise DeviceError(f"{serial}: it does not say which start of the system this is")

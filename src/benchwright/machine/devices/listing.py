@@ -103,7 +103,7 @@ def _ask_attached() -> list[AttachedDevice]:
 
 
 def _with_mapped_name(about: DeviceFacts, names: Mapping[str, str], hashes: Mapping[str, str]) -> DeviceFacts:
-    """With the name that the mapping files give it; its model's own text stays in the facts."""
+    """Returns the device with the name from the mapping files; its model's own text stays in the facts."""
     model = str(about.facts.get("model", ""))
     name = hashes.get(about.serial) or names.get(about.name) or names.get(model)
     return replace(about, name=name) if name else about

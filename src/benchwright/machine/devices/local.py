@@ -51,14 +51,14 @@ class LocalDevice:
 
     @property
     def about(self) -> DeviceFacts:
-        """This machine."""
+        """Returns what is known of this machine."""
         if self._about is None:
             self._about = about()
         return self._about
 
     @property
     def folder(self) -> str:
-        """Its own folder, which nobody else may read."""
+        """Returns the device's own folder, which nobody else may read."""
         return str(self._folder)
 
     def push(self, source: Path, name: str = "", *, executable: bool = False) -> str:

@@ -87,7 +87,7 @@ def _words(answer: str | bytes) -> str:
 
 
 def _nvidia_files(root: Path) -> Accelerators:
-    """From the kernel driver's own files, when there is no NVML to ask."""
+    """Reads NVIDIA's GPUs from the kernel driver's own files, when there is no NVML to ask."""
     driver = root / "proc/driver/nvidia"
     try:
         information = [read_text(gpu / "information") for gpu in sorted((driver / "gpus").iterdir())]
@@ -104,7 +104,7 @@ def _nvidia_files(root: Path) -> Accelerators:
 
 
 def _amd(root: Path) -> Accelerators:
-    """From the sysfs tree that ROCm reads."""
+    """Reads AMD's GPUs from the sysfs tree that ROCm reads."""
     try:
         nodes = list_numbered(root / "sys/class/kfd/kfd/topology/nodes", "")
         gpus = [

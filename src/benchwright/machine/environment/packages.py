@@ -72,7 +72,7 @@ def _read_fields(head: bytes) -> tuple[str, str]:
 
 
 def _read_metadata(entry: str) -> Iterator[tuple[str, str]]:
-    """Archives and eggs, the slow way."""
+    """Reads the metadata of archives and eggs, the slow way."""
     from importlib.metadata import distributions
 
     for distribution in distributions(path=[entry]):

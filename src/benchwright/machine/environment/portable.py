@@ -14,7 +14,7 @@ _SYSCTLS = {"L1d": "hw.l1dcachesize", "L1i": "hw.l1icachesize", "L2": "hw.l2cach
 
 
 def machine() -> dict[str, Value]:
-    """The same facts as on Linux, as far as this system tells them."""
+    """Returns the facts of the machine that Linux would tell, as far as this system tells them."""
     import psutil
 
     return {
@@ -32,7 +32,7 @@ def machine() -> dict[str, Value]:
 
 
 def knobs() -> dict[str, Value]:
-    """What can be said without Linux."""
+    """Returns the knobs that can be read without Linux."""
     names = ("governor", "frequency_driver", "turbo", "smt", "aslr", "isolated_cpus", "transparent_hugepages")
     more = ("swappiness", "numa_balancing", "microcode", "mitigations")
     found: dict[str, Value] = {name: unavailable(_LINUX_ONLY) for name in (*names, *more)}

@@ -65,7 +65,7 @@ def list_numbered(folder: Path, prefix: str) -> list[Path]:
 
 
 def cpu_numbers(ranges: str) -> list[int]:
-    """`'0-2,8'` as numbers."""
+    """Returns the CPU numbers of a list such as `'0-2,8'`."""
     numbers: list[int] = []
     for part in filter(None, ranges.split(",")):
         first, _, last = part.partition("-")
@@ -85,7 +85,7 @@ def cpu_ranges(numbers: Iterable[int]) -> str:
 
 
 def one_or_mixed(values: Iterable[str]) -> str:
-    """What all have in common, or that they differ."""
+    """Returns the value that all have in common, or `mixed:` with each of the values."""
     distinct = sorted(set(values))
     return distinct[0] if len(distinct) == 1 else f"mixed: {', '.join(distinct)}"
 

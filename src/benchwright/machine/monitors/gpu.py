@@ -103,7 +103,7 @@ class _Device:
         self.used = self.used or bool(ours)
 
     def joules(self) -> float | None:
-        """Since the device was first seen; None before the Volta generation, which has no counter."""
+        """Returns the energy since the device was first seen; None before the Volta generation: no counter."""
         now = self._energy()
         return None if now is None or self._first_energy is None else (now - self._first_energy) / 1000
 

@@ -119,7 +119,7 @@ class ProcTree:
 
 @dataclass(slots=True)
 class _Counters:
-    """What is read once a second."""
+    """The counters of a process that are read once a second."""
 
     peak: int = 0
     voluntary: int = 0

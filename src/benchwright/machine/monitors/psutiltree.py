@@ -88,7 +88,7 @@ class PsutilTree:
 
 
 class _ProcessReading:
-    """One process at the last look. None: this system does not tell."""
+    """The counters of one process at the last look. None: this system does not tell."""
 
     def __init__(self) -> None:
         self.rss = self.threads = 0

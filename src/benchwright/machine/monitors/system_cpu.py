@@ -27,7 +27,7 @@ class SystemCpu:
             self._tick = 1.0 / os.sysconf("SC_CLK_TCK")
 
     def times(self) -> CpuTimes:
-        """The times now."""
+        """Returns the machine's CPU times now."""
         if self._stat is None:
             return _portable_times()
         line = os.pread(self._stat, 512, 0).split(b"\n", 1)[0]
@@ -50,7 +50,7 @@ class Pressure:
         self._file = os.open(root / "proc/pressure" / resource, os.O_RDONLY | os.O_CLOEXEC)
 
     def read_waited(self) -> float:
-        """Seconds since boot."""
+        """Reads how many seconds tasks have waited since boot."""
         some = os.pread(self._file, 256, 0).split(b"\n", 1)[0]
         return int(some.rpartition(b"total=")[2]) / 1e6
 

@@ -30,7 +30,7 @@ class Trace:
         self._values: list[float] = []
 
     def add(self, seconds: float, value: float) -> None:
-        """The value seen at an instant."""
+        """Adds the value that was seen at an instant."""
         value = float(value)
         if self.count % self._stride == 0:
             if len(self._values) == self._limit:
@@ -44,7 +44,7 @@ class Trace:
         self.maximum = max(self.maximum, value)
 
     def timeline(self) -> Timeline:
-        """The points that were kept."""
+        """Returns the points that were kept, as a timeline."""
         return Timeline(name=self.name, unit=self.unit, seconds=tuple(self._seconds), values=tuple(self._values))
 
     def mean(self) -> Estimate:

@@ -47,7 +47,7 @@ class Tree(Protocol):
         ...
 
     def use(self) -> TreeUse:
-        """One cheap look."""
+        """Returns what the tree uses now; a cheap look."""
         ...
 
     def totals(self) -> Totals:
@@ -55,7 +55,7 @@ class Tree(Protocol):
         ...
 
     def pids(self) -> list[int]:
-        """Those alive at the last look."""
+        """Returns the ids of the processes that were alive at the last look."""
         ...
 
     def close(self) -> None:

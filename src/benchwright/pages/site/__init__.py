@@ -57,7 +57,7 @@ class _Site:
         self._unchanged: set[str] = set()  # answers
 
     def add(self, answer: SiteAnswer) -> None:
-        """One file, under all its names."""
+        """Writes one file, under all its names."""
         name = answer.names[0]
         if name not in self._files and not self._stands(answer):
             file, content = self._file(name, answer.view())
@@ -90,7 +90,7 @@ class _Site:
         return _place(stem), data_script(stem, dumps(view))
 
     def _as_before(self, name: str, content: bytes) -> tuple[str, bytes]:
-        """When it was made is new each time; a site that is the same otherwise stays as it is."""
+        """Keeps the old file where only the time of making is new, so that an equal site stays as it is."""
         before = self._folder.content(name)
         same = before is not None and _MADE_AT.sub(b"", before) == _MADE_AT.sub(b"", content)
         return name, before if before is not None and same and not self._folder.counts.written else content

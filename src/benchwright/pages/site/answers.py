@@ -156,7 +156,7 @@ def _runs_around(finding: FindingView) -> Iterator[tuple[str, str]]:
 
 
 def _compare_both_ways(archive: Archive, a: str, b: str) -> Iterator[SiteAnswer]:
-    """Both ways round: the page can swap its sides."""
+    """Compares two sides both ways round: the page can swap its sides."""
     for before, after in ((a, b), (b, a)):
         try:
             view = compare(archive, before, after)

@@ -73,7 +73,7 @@ class Stems:
         self._taken: dict[str, str] = {}  # small letters -> answer
 
     def of(self, name: str) -> str:
-        """The same for the same name."""
+        """Returns the stem of a name; it is the same for the same name."""
         stem = name
         if len(name) > _LONGEST or self._taken.setdefault(name.lower(), name) != name:
             stem = f"{name[:40]}.{hashlib.sha256(name.encode('ascii')).hexdigest()[:20]}"

@@ -69,7 +69,7 @@ class Folder:
         return True
 
     def content(self, name: str) -> bytes | None:
-        """What is there under this name now."""
+        """Returns the content of the file of this name; None when there is none."""
         try:
             return (self._path / name).read_bytes()
         except OSError:

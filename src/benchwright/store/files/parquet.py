@@ -61,7 +61,7 @@ def _documents(file: Any) -> Iterator[tuple[str | None, str | None]]:
 
 
 def _group_runs(documents: Iterable[tuple[str | None, str | None]], path: str) -> Iterator[Run]:
-    """Rows that follow each other with the same run belong together."""
+    """Groups rows into runs: rows that follow each other with the same run belong together."""
     header: str | None = None
     run: Run | None = None
     results: list[Result] = []

@@ -27,7 +27,7 @@ KINDS = ("jsonl", "jsonl.gz", "parquet")  # also the endings of names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportSummary:
-    """What an import did."""
+    """The outcome of an import: how many runs were added, and how many were there already."""
 
     added: tuple[str, ...]  # run ids
     present: tuple[str, ...]  # there already, and left as they were
@@ -81,7 +81,7 @@ def _read(
 
 
 def export_text(text: str, path: str, *, force: bool = False) -> int:
-    """Writes one run that was put into words elsewhere, whole or not at all."""
+    """Writes the text of an exported run to a file, whole or not at all."""
     if path == STANDARD:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()

@@ -20,7 +20,7 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")  # what a header can carry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAddress:
-    """A server: where it is, and what it is shown."""
+    """The address of a server, and the token that is sent to it."""
 
     url: str  # without login, ends with /
     token: str = field(default="", repr=False)
@@ -66,7 +66,7 @@ def token_file() -> Path:
 
 
 def _login(parts: SplitResult) -> str:
-    """The token before @, alone or as the password of any name."""
+    """Returns the token before @ in an address, alone or as the password of any user name."""
     return unquote(parts.password or parts.username or "")
 
 

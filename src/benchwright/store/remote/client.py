@@ -49,7 +49,7 @@ class DeniedError(ServerAwayError):
 
 
 class RefusedError(StoreError):
-    """The server will never do this."""
+    """The server refused the request for good: sending it again would not help."""
 
     status: int = 0
 
@@ -70,7 +70,7 @@ class ServerAnswer:
 
     @property
     def leads_to(self) -> str:
-        """Where it says that the answer is to be had, if it does."""
+        """Returns the address that the server redirects to; "" when it does not."""
         return self.headers.get("Location", "") if 300 <= self.status < 400 else ""
 
 
@@ -105,7 +105,7 @@ class Caller:
         return [str(scope) for scope in about["scopes"]]
 
     def __call__(self, request: ServerRequest, *, silent: bool = False, silence: float = SILENCE) -> Mapping[str, Any]:
-        """The answer; an empty one only where nothing need be said (`silent`).
+        """Sends the request and returns the answer; an empty one only where the request allows it (`silent`).
 
         A server that says nothing for `silence` seconds is in trouble. Whatever is not in our own words, the page of a
         proxy that wants a login for example, counts as no answer.
@@ -119,7 +119,7 @@ class Caller:
         raise self._complaint(response)
 
     def document(self, path: str) -> bytes:
-        """An answer as it is: a document of `schema`."""
+        """Returns an answer that is a document of `schema`, undecoded."""
         response = self._ask(ServerRequest(method="GET", path=path))
         if response.ok:
             return response.content
@@ -176,7 +176,7 @@ class Caller:
                 response.close()
 
     def _content(self, response: httpx2.Response, path: str) -> bytes:
-        """The body, unpacked here: the library would unpack without a bound."""
+        """Returns the body, unpacked within bounds: the library would unpack without one."""
         packing = response.headers.get("Content-Encoding", "").strip().lower()
         parts: Iterator[bytes] = deadlines.handed_on(response.iter_raw(streams.PIECE))
         try:
@@ -235,7 +235,7 @@ class Caller:
 
 
 def _pieces(request: ServerRequest) -> Iterator[bytes]:
-    """The file, as long as it is the one that was recorded."""
+    """Reads the file in pieces, and stops when it is no longer the one that was recorded."""
     left = request.size
     with Path(request.file).open("rb") as file:
         while piece := file.read(_CHUNK):
@@ -264,7 +264,7 @@ def _json(response: ServerAnswer) -> Any:
 
 
 def _in_words(error: Exception) -> str:
-    """The reason, without the numbers of the operating system before it."""
+    """Returns the reason of an error, without the numbers of the operating system before it."""
     if isinstance(error, httpx2.TimeoutException):
         return str(error) if "slowly" in str(error) else "no answer in time"
     text = " ".join(str(error).split()) or type(error).__name__

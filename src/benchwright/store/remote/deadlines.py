@@ -29,7 +29,7 @@ def allowing(patience: Patience) -> Iterator[None]:
 
 
 def handed_on(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces of a body, counted: what is said around it is bounded by it."""
+    """Hands on the pieces of a body, and counts their bytes, by which the rest of the answer is bounded."""
     for part in parts:
         if clock := getattr(_of_thread, "clock", None):
             clock.gave(len(part))

@@ -18,7 +18,7 @@ PACKED_FROM = 1024  # bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRequest:
-    """What is asked of the server. `file` is sent in the place of `body`."""
+    """A request to the server. `file` is sent in the place of `body`."""
 
     method: str
     path: str  # below the API
@@ -38,7 +38,7 @@ class ServerRequest:
 
 
 def requests_for_files(result: Result, *, trusted: bool) -> Iterator[ServerRequest]:
-    """One for each file that is here and is the one that was recorded.
+    """Returns a request for each file of a result that is still here, unchanged since it was recorded.
 
     What the record of somebody else names (`trusted` is false) is sent only where its digest proves that it is meant: a
     record could name any file of this machine.

@@ -32,7 +32,7 @@ _log = logging.getLogger("benchwright.store")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendSummary:
-    """What came of sending all that waited for a server."""
+    """The outcome of sending all requests that waited for a server."""
 
     server: str
     sent: int
@@ -140,7 +140,7 @@ class Outbox:
         return None
 
     def _take(self, entry: Path, silence: float) -> None:
-        """Brings one entry to its end."""
+        """Sends one entry of the spool: it is then removed, or put aside when the server refuses it."""
         try:
             request = self.spool.read(entry)
         except FileNotFoundError:  # somebody tidied up
@@ -193,7 +193,7 @@ def send_waiting(url: str | None = None, *, to: str | None = None, refused: bool
 
 
 def place_of(url: str) -> str:
-    """Where what was just sent to the server at `url` is now: there, or here for the time being."""
+    """Returns where what was just sent to `url` is now: on the server, or in the spool for the time being."""
     server = address.parse(url).url
     waiting = Spool(server)
     return server if waiting.is_empty else f"{waiting.folder} until {server} takes it"

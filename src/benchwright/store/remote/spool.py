@@ -29,7 +29,7 @@ _FORGOTTEN = 3600.0  # seconds after which nobody is still writing a file
 
 
 def folder_of(server: str) -> Path:
-    """Where what is meant for that server waits."""
+    """Returns the folder in which requests to that server wait."""
     name = re.sub(r"[^a-z0-9.-]+", "-", server.partition("://")[2].rstrip("/"))[:60]
     return top() / f"{name}-{hashlib.sha256(server.encode()).hexdigest()[:8]}"
 
@@ -66,7 +66,7 @@ class Spool:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing waits."""
+        """Whether no request waits."""
         return next(self._names(self.folder), None) is None
 
     @property
@@ -92,11 +92,11 @@ class Spool:
             ) from None
 
     def entries(self) -> list[Path]:
-        """What waits, in order."""
+        """Returns the files of the requests that wait, in order."""
         return [self.folder / name for name in sorted(self._names(self.folder))]
 
     def read(self, entry: Path) -> ServerRequest:
-        """The request that an entry holds. What cannot be one is a `ValueError`."""
+        """Returns the request that an entry holds; a `ValueError` for a file that is not a request."""
         line, _, body = streams.read_file(entry).partition(b"\n")
         head = json_value(line)
         if not isinstance(head, dict) or head.get("spool") != FORMAT or head.get("length") != len(body):
@@ -117,7 +117,7 @@ class Spool:
         entry.rename(aside / entry.name)
 
     def take_back(self) -> int:
-        """Puts what was refused back in line, each where it was; how many."""
+        """Puts refused requests back in line, each where it was, and returns how many."""
         aside = self.folder / _REFUSED
         names = sorted(self._names(aside))
         for name in names:
@@ -155,7 +155,7 @@ class Spool:
         return f"{self._last:020}-{os.urandom(3).hex()}{_ENDING}"
 
     def _tidy(self) -> None:
-        """Removes what processes that were killed had half written."""
+        """Removes half-written files of processes that were killed."""
         for path in self.folder.glob(f"*{whole_files.UNFINISHED}"):
             with contextlib.suppress(OSError):
                 if path.stat().st_mtime < time.time() - _FORGOTTEN:

@@ -70,7 +70,7 @@ def is_use_recorded(token: Token) -> bool:
 
 
 def record_use(connection: Connection, name: str) -> None:
-    """Puts a use on record."""
+    """Records that a token was used now."""
     table = tables.tokens
     connection.execute(update(table).where(table.c.name == plain(name)).values(used_at=_minute()))
 

@@ -131,7 +131,7 @@ def _outcome(
 
 
 def subjects(connection: Connection, revisions: Iterable[str]) -> dict[str, str]:
-    """The subjects of the revisions that runs tell of."""
+    """Returns the subjects of the revisions that runs record, by revision."""
     table = tables.runs
     found: dict[str, str] = {}
     for part in parts([plain(revision) for revision in dict.fromkeys(revisions) if revision]):

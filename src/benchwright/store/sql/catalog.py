@@ -52,7 +52,7 @@ def _instant(order: Any) -> Any:
 
 
 def _apply_filter(query: Select[Any], chosen: SeriesFilter) -> Select[Any]:
-    """What the database can choose by itself."""
+    """Adds the conditions of a filter that the database can check by itself."""
     table, points = tables.series, tables.points
     query = query.where(table.c.id > chosen.after)
     for column, name in ((table.c.case_name, chosen.case), (table.c.metric, chosen.metric)):
@@ -82,7 +82,7 @@ def _fitting_numbers(connection: Connection, chosen: SeriesFilter) -> list[int]:
 
 
 def pattern(name: str) -> re.Pattern[str]:
-    """A name in which only `*` is special."""
+    """Returns the regular expression of a name in which only `*` is special."""
     return re.compile(".*".join(map(re.escape, plain(name).split("*"))), re.DOTALL)
 
 

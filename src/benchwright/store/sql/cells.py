@@ -30,7 +30,7 @@ class _Cell(TypeDecorator[Any]):
     _read: Reader
 
     def result_processor(self, dialect: Dialect, coltype: Any) -> Reader | None:
-        """What is done to each value; nothing in other databases than SQLite."""
+        """Returns the function that checks each value; in other databases than SQLite SQLAlchemy's own."""
         return type(self)._read if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
 
 
@@ -49,7 +49,7 @@ def _text(value: Any) -> Any:
 
 
 def _bytes(value: Any) -> Any:
-    """Text is no packed document, and whoever unpacks it says so."""
+    """Returns the bytes of a cell. Text is no packed document; the function that unpacks it raises the error."""
     return value if type(value) is bytes or value is None else str(value).encode("utf-8", "replace")
 
 

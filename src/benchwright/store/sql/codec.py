@@ -101,7 +101,7 @@ def read_result(document: bytes, version: int, environment: bytes, *, where: str
 
 
 class ResultFacts(NamedTuple):
-    """What a list of results shows of their documents."""
+    """The facts of a result's document that a list of results shows."""
 
     params: str
     version: str
@@ -135,14 +135,14 @@ def glance(document: bytes, status: str, *, where: str) -> ResultFacts:
 
 
 def _last_value(text: bytes, name: bytes) -> Any:
-    """What stands behind the last key of that name."""
+    """Returns the value of the last key of that name in a JSON text."""
     start = text.rindex(name) + len(name)
     return None if text.startswith(b"null", start) else _DECODER.raw_decode(text[start:].decode("ascii"))[0]
 
 
 @lru_cache(maxsize=2000)  # the same cases are measured run after run
 def _case(text: bytes) -> tuple[str, str]:
-    """The params, as compact JSON, and the version of a case."""
+    """Returns the params, as compact JSON, and the version of a case."""
     case = json.loads(text)
     return _dumps(case.get("params", {})), str(case.get("version", ""))
 

@@ -169,7 +169,7 @@ def _fold(residual: int) -> int:
 
 
 def _size_of_few(folded: Sequence[int]) -> float:
-    """As `_size`."""
+    """Returns the size of a column of few values, as `_size` does."""
     if not folded:
         return 0.0
     used = (max(folded).bit_length() + 7) // 8

@@ -111,7 +111,7 @@ class Database:
                 raise
 
     def _after_rollback(self) -> None:
-        """What was learnt in a transaction that is undone now is wrong."""
+        """Forgets what was learnt in a transaction that is undone now."""
 
     def _make_folder(self, file: Path, create: bool) -> None:
         if not create:

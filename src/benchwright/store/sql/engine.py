@@ -92,7 +92,7 @@ def insert_numbered(
 
 
 def find(connection: Connection, table: Table, names: tuple[str, ...], values: Sequence[str]) -> list[tuple[Any, ...]]:
-    """These columns of the rows whose first one has one of the values."""
+    """Returns these columns of the rows whose first column holds one of the values."""
     sql = _select(connection.dialect, table, names, len(values))
     return [tuple(row) for row in connection.exec_driver_sql(sql, tuple(values))]
 

@@ -32,7 +32,7 @@ class Machines:
         self._made: tuple[Mapping[_Group, _Sums], list[Machine]] | None = None  # what of, and what
 
     def keys(self, connection: Connection) -> dict[int, str]:
-        """The machine of each environment's row: schema.environment_key."""
+        """Returns the machine of each row of environments: its `schema.environment_key`."""
         return {number: key for number, (key, _) in self._environments(connection).items()}
 
     def all(self, connection: Connection) -> list[Machine]:

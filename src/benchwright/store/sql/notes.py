@@ -57,7 +57,7 @@ def drop_annotation(connection: Connection, number: int) -> bool:
 
 
 def tell_progress(connection: Connection, progress: Progress) -> None:
-    """Replaces the last word of that run; "ended" removes it."""
+    """Replaces the progress that the run told before; the phase "ended" removes it."""
     table, now = tables.progress, time.time_ns() // 1000
     run = plain(progress.run)
     gone = (table.c.run == run) | (table.c.at < now - _SILENT)

@@ -24,7 +24,7 @@ _REMEDY = "nothing more is written there; who removes or replaces a store must w
 
 
 class _FileIdentity(NamedTuple):
-    """What tells one file from another, and whether it was changed."""
+    """The facts that tell one file from another, and whether it was changed."""
 
     device: int
     inode: int

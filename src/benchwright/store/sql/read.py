@@ -41,7 +41,7 @@ def _results(connection: Connection, run_id: int, *, samples: bool) -> Iterator[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptResult:
-    """A result with where it lies."""
+    """A result with the number of its row and the id of its run."""
 
     run: str
     run_number: int  # of rows
@@ -58,7 +58,7 @@ def find_result(connection: Connection, result_id: str) -> KeptResult | None:
 
 
 def _select_results(*others: Column[Any]) -> Select[Any]:
-    """What `_result` needs, and other columns."""
+    """Selects the columns that `_result` needs, and others."""
     table = tables.results
     return (
         select(
@@ -90,7 +90,7 @@ Head = tuple[int, int, int, int]  # copy, calls, loops, elapsed
 
 
 def heads(samples: Sequence[Samples]) -> list[Head]:
-    """What of samples stays when they age out."""
+    """Returns the part of samples that stays when raw calls age out."""
     return [(one.copy, one.calls, one.loops, one.elapsed) for one in samples]
 
 

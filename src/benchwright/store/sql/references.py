@@ -101,5 +101,5 @@ def _suggestion(connection: Connection, word: str) -> str:
 
 
 def _newest_first() -> Select[Any]:
-    """By the order in which runs were added: a clock that was ahead once must not decide which run is the last."""
+    """Selects runs, the last added first: a clock that was ahead once must not decide which run is the last."""
     return select(tables.runs.c.run).order_by(tables.runs.c.id.desc())

@@ -47,7 +47,7 @@ class RetentionRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneSummary:
-    """What was let go, or would be."""
+    """The outcome of pruning: the runs and samples that were removed, or would be."""
 
     runs: tuple[str, ...]  # oldest first
     results: int  # of those runs
@@ -57,10 +57,10 @@ class PruneSummary:
 
 
 class Prunable(Protocol):
-    """A store that can let go: every database."""
+    """A store that can remove old runs and samples: every database."""
 
     def prune(self, rules: RetentionRules, *, dry_run: bool = False) -> PruneSummary:
-        """Lets go what the rules say is too old."""
+        """Removes the runs and samples that are too old by the rules."""
         ...
 
 
@@ -81,13 +81,13 @@ def _age(name: str, text: str) -> float | None:
 
 
 def apply(store: Prunable, rules: RetentionRules) -> PruneSummary | None:
-    """What a server does once a day; None when the rules let nothing go."""
+    """Prunes a store, as a server does once a day; None when the rules remove nothing."""
     return None if rules.samples is None and rules.runs is None else store.prune(rules)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionPlan:
-    """What is too old, by the numbers of rows."""
+    """The runs and samples that are too old, by the numbers of their rows."""
 
     runs: tuple[tuple[int, str], ...]  # with their ids, oldest first
     results: int
@@ -96,7 +96,7 @@ class RetentionPlan:
 
 
 def plan(connection: Connection, rules: RetentionRules) -> RetentionPlan:
-    """What the rules let go now."""
+    """Returns the runs and samples that the rules remove now."""
     gone = dict(_old_runs(connection, rules, rules.runs))
     thinned = [number for number, _ in _old_runs(connection, rules, rules.samples) if number not in gone]
     raw = dict(_raw_sizes(connection, thinned))
@@ -131,7 +131,7 @@ def fold_samples(samples: Samples) -> Samples:
 
 
 def aged_out(samples: Samples) -> bool:
-    """Whether raw calls were there once and are gone."""
+    """Whether the samples had raw calls once that are gone now."""
     return samples.calls > 0 and not samples.columns
 
 

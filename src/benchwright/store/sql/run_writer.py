@@ -201,7 +201,7 @@ def _make_tables(connection: sqlite3.Connection) -> bool:
 
 
 def tune(connection: sqlite3.Connection, timeout: float) -> None:
-    """Settings of one connection.
+    """Sets what every connection to SQLite needs.
 
     WAL: readers and one writer do not wait for each other, and a killed writer leaves nothing to repair. FULL: a commit
     is on the disk, not just with the system, when it returns; that costs a millisecond or so per result.

@@ -81,7 +81,7 @@ class Histories:
         return _columns(self._points(connection, series, limit).at(slice(-limit, None)))
 
     def forget(self) -> None:
-        """Reads everything the next time."""
+        """Drops the points in memory: the next call reads all of them again."""
         with self._lock:
             self._kept.clear()
 
@@ -204,7 +204,7 @@ def _points_where(condition: ColumnElement[bool]) -> Select[Any]:
 
 
 def _columns(points: _Points) -> Columns:
-    """With the names that occur."""
+    """Makes the columns of the points, with the names that occur in them."""
     arrays = points.arrays
     run, runs = _used_names(arrays["run"], points.runs)
     revision, revisions = _used_names(arrays["revision"], points.revisions)

@@ -166,7 +166,7 @@ class SqlStore(PageDatabase):
         self._known = write.KnownIds()  # ids learnt in a transaction that was rolled back name nothing
 
     def _put_all(self, jobs: Sequence[CommitJob[Upload]]) -> None:
-        """One transaction for all. Where one of them spoils it, each has its own."""
+        """Writes all uploads in one transaction; where one of them fails, each in a transaction of its own."""
         try:
             outcomes = self._put([job.work for job in jobs])
         except (StoreError, ValueError, OverflowError) as error:

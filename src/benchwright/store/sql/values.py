@@ -142,7 +142,7 @@ _KINDS = (*[WHOLE] * 2, *[TEXT] * 2, *[WHOLE] * 2, TEXT, *[NUMBER] * 4, WHOLE)  
 
 
 def _name_values(connection: Connection, names: RowNames, rows: Sequence[Any], case: str) -> list[Valued]:
-    """From the columns of `_query`, those of cases that fit."""
+    """Makes the values from the columns of `_query`, of the cases that fit."""
     series = names.series(connection, [row[1] for row in rows])
     methods = names.methods(connection, [row[11] for row in rows])
     rows = [row for row in rows if row[1] in series]  # a damaged store has points of series that are gone
@@ -176,7 +176,7 @@ class RowNames:
         self._lock = threading.Lock()
 
     def series(self, connection: Connection, numbers: Iterable[int]) -> Mapping[int, SeriesName]:
-        """The names of these series, and of others."""
+        """Returns the names of series by their numbers, at least of these."""
         table = tables.series
         columns = (table.c.key, table.c.case_name, table.c.params, table.c.metric)
         query = select(table.c.id, *columns, table.c.unit, table.c.better, table.c.machine)
@@ -189,7 +189,7 @@ class RowNames:
         return known
 
     def methods(self, connection: Connection, numbers: Iterable[int]) -> Mapping[int, str]:
-        """The names of these methods, and of others."""
+        """Returns the names of methods by their numbers, at least of these."""
         table = tables.methods
         query = select(table.c.id, table.c.method)
         for number, method in _read_rows(connection, query, table.c.id, set(numbers) - self._methods.keys()):

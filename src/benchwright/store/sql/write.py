@@ -106,7 +106,7 @@ def add_header(rows: RowWriter, run: Run) -> int | None:
 
 
 def prepare(results: Sequence[Result]) -> list[PreparedResult]:
-    """What the tables will hold of these results. What cannot be kept is an error here."""
+    """Returns the rows of these results. A result that cannot be kept is an error here."""
     records: dict[int, Environment] = {id(result.environment): result.environment for result in results}
     environments = {identity: codec.environment_row(record) for identity, record in records.items()}  # most share one
     cases = {id(result.case): result.case for result in results}
@@ -164,7 +164,7 @@ class Upload:
 
 
 def upload_of(run_id: str, result: Result, instead_of: str) -> Upload:
-    """Made outside of the transaction, so that others can write meanwhile."""
+    """Prepares an upload outside of the transaction, so that others can write meanwhile."""
     [prepared] = prepare([result])
     return Upload(run_id=run_id, prepared=prepared, instead_of=instead_of)
 
@@ -213,7 +213,7 @@ def _instant(result: Result) -> int:
 
 
 def _result_row(one: PreparedResult, home: OwningRun, environment_id: int) -> tuple[Any, ...]:
-    """In the order of `_RESULT`."""
+    """Returns a row of results, with its columns in the order of `_RESULT`."""
     result = one.result
     return (
         plain(result.id),

@@ -32,7 +32,7 @@ class BenchmarkPlace:
     written: str = ""  # the name to keep, when what was written names exactly one
 
     def uri(self, found: OfferedBenchmark) -> str:
-        """What the worker imports."""
+        """Returns the name that the worker imports the benchmark by."""
         module = found.module or self.module
         return f"{module}{'::' if module.endswith('.py') else ':'}{found.name}"
 

@@ -68,7 +68,7 @@ class Pass:
 
 
 def to_text(one: Pass) -> str:
-    """What `Target.work` holds."""
+    """Returns the pass as the text that `Target.work` holds."""
     return json.dumps(schema.encode(one), sort_keys=True, allow_nan=False)
 
 

@@ -52,7 +52,7 @@ def look(document: PlacedDocument, path: Path) -> tuple[Spec | None, list[SpecPr
 
 
 def refusal(problems: Iterable[SpecProblem]) -> DecodeError:
-    """All problems as one error."""
+    """Returns one error that holds all problems."""
     listed = list(problems)
     if len(listed) == 1:
         return DecodeError(f"{listed[0].where}: {listed[0].message}", remedy=listed[0].remedy)

@@ -65,7 +65,7 @@ def without_batch(shapes: Shapes) -> dict[str, tuple[int, ...]]:
 def expected_of(
     spec: Spec, test: SpecTest, shapes: Shapes, batch: int, names: RuntimeNames, place: Place
 ) -> Expected | None:
-    """What the model must answer.
+    """Returns the expected outputs of the model.
 
     Golden files belong to the model's own shapes: other shapes and batch sizes are not compared with them, unless the
     test asks for it.

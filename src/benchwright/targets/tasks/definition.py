@@ -133,7 +133,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadyCommand:
-    """What is started: nothing in it is open any more."""
+    """The command of a task with every placeholder filled in, ready to be started."""
 
     argv: tuple[str, ...]
     directory: Path

@@ -101,7 +101,7 @@ class Recording:
             self._recorder = plugins.load("operators", "torch")()
 
     def during(self, zero: int, now: Callable[[], int]) -> AbstractContextManager[object]:
-        """Nothing is recorded in the timed phase."""
+        """Does nothing: no operator is recorded in the timed phase."""
         return nullcontext()
 
     def add_to(self, report: Report, loaded: Loaded) -> Report:

@@ -49,7 +49,7 @@ class Sidecar:
         return True
 
     def read_output(self) -> str:
-        """What it has printed so far."""
+        """Returns what the profiler's program has printed so far."""
         size = os.fstat(self._output.fileno()).st_size
         return os.pread(self._output.fileno(), size, 0).decode("utf-8", "replace")
 

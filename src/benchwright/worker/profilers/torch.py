@@ -74,7 +74,7 @@ class TorchOperators:
     name: ClassVar[str] = "torch"
 
     def prepare(self, case: Case, folder: Path) -> Case:
-        """Nothing has to be loaded differently."""
+        """Does nothing: the model is loaded as without a profiler."""
         return case
 
     def record(self, loaded: Loaded, calls: RecordedCalls) -> list[list[Spent]]:

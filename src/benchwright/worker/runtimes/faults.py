@@ -30,12 +30,12 @@ def leave(options: Mapping[str, Scalar]) -> None:
 
 
 def kill(options: Mapping[str, Scalar]) -> None:
-    """SIGKILL to the process itself."""
+    """Kills the process itself with SIGKILL."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def hang(options: Mapping[str, Scalar]) -> None:
-    """Never returns."""
+    """Hangs: the call never returns."""
     while True:
         time.sleep(60)
 

@@ -83,7 +83,7 @@ def _check_program(ready: ReadyCommand) -> None:
 
 
 def _log_files(options: Mapping[str, Scalar]) -> list[Path]:
-    """Where the output goes beside the worker's own log."""
+    """Returns the files that the output goes to, beside the worker's own log."""
     log = options.get("log")
     folder = os.environ.get(OUTPUT_VARIABLE)
     return [*([Path(str(log))] if log else []), *([Path(folder, LOG_NAME)] if folder else [])]

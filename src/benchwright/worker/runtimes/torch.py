@@ -209,7 +209,7 @@ def _script(torch: Any, uri: str, device: Any) -> Any:
 
 
 def _is_pickle(uri: str) -> bool:
-    """Whether it begins as the weights do that old versions of torch wrote."""
+    """Whether a file begins like the weights that old versions of torch wrote."""
     with Path(uri).open("rb") as file:
         return file.read(1) == pickle.PROTO
 

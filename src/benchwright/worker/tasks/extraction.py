@@ -18,7 +18,7 @@ from benchwright.worker.tasks.scanner import MOST_SECONDS, Block, Column, Scanne
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedValues:
-    """What a log said. `absent` tells why a metric has no value, `missing` the same without the optional ones."""
+    """The values of a log. `absent` tells why a metric has no value, `missing` the same without the optional ones."""
 
     metrics: tuple[Metric, ...]
     timelines: tuple[Timeline, ...] = ()
@@ -30,7 +30,7 @@ class ExtractedValues:
 
 @dataclass(slots=True)
 class _SeriesInput:
-    """A series, and what was captured for it that is no number."""
+    """A series of captured values, and the captured texts that are not numbers."""
 
     series: CapturedSeries
     whole: bool = True  # every number was written without a point
@@ -198,7 +198,7 @@ class Extractor:
 
 
 def _parse_all(texts: Column) -> list[float] | None:
-    """All of them, when each is a plain number; None when one needs a closer look."""
+    """Returns all texts as numbers, when each is a plain number; None when one needs a closer look."""
     try:
         values = list(map(float, texts))
     except ValueError:

@@ -146,7 +146,7 @@ class Needle:
 
     @property
     def is_rare(self) -> bool:
-        """Whether it is found fast and its lines were few, as far as was learnt."""
+        """Whether the text is found fast and few lines held it so far."""
         return self._offset >= 0 and not self._crowded
 
     def find(self, data: bytes) -> int:

@@ -51,7 +51,7 @@ class MatchedCases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialDestination:
-    """Where results go and who hears of them."""
+    """The store that results go to, and the listener that hears of them."""
 
     open_store: Callable[[], ResultSink] | None = None  # None: nowhere
     looks_ready: Callable[[], bool] = lambda: False

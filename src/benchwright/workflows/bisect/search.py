@@ -169,7 +169,7 @@ class _Search:
     # ---- the search ----
 
     def _search(self, measuring: Measuring) -> tuple[BisectionStep, str]:
-        """Until what was asked for is named, the budget is used, or nothing more can be learnt."""
+        """Searches until the culprits are named, the budget is used, or nothing more can be learnt."""
         last = len(self._commits) - 1
         while True:
             step = self._step()
@@ -262,7 +262,7 @@ class _Search:
         return self._good.revision.id if place == GOOD else self._commits[place].revision.id
 
     def _paired_case(self, base: int, commit: int, measuring: Measuring) -> PairedCase | None:
-        """Both sides made ready; None when that is not possible, which is remembered."""
+        """Returns the case with both sides built; None when that is not possible, which is remembered."""
         key = (base, commit, self._length)
         if key in self._paired_cases:
             return self._paired_cases[key]

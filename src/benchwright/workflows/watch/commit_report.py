@@ -28,7 +28,7 @@ class CommitReport:
 
     @property
     def ok(self) -> bool:
-        """Whether it was measured and nothing became worse."""
+        """Whether the commit was measured and nothing became worse."""
         worse = any(finding.verdict is Verdict.WORSE for finding in self.findings)
         return self.taken.outcome is CommitState.MEASURED and not worse
 

@@ -51,7 +51,7 @@ class BranchLine:
         self._journal.add(JournalLine(what=JournalKind.STARTED, revision=begin.revision.id, inclusive=since is None))
 
     def waiting(self) -> list[Commit]:
-        """What is new, oldest first."""
+        """Returns the new commits, oldest first."""
         newest = self._newest()
         state = self._journal.state
         assert state.start is not None
@@ -80,7 +80,7 @@ class BranchLine:
         return thin_out(take_every(fresh, self._following.step), self._following.catch_up)
 
     def _commit_in_file(self) -> Commit | None:
-        """What the commit file names."""
+        """Returns the commit that the commit file names."""
         name = interface.read_commit(self._following.commit_file)
         if name:
             try:
@@ -141,7 +141,7 @@ def take_every(waiting: Sequence[T], step: int) -> list[T]:
 
 
 def thin_out(waiting: Sequence[T], most: int) -> list[T]:
-    """At most `most`, evenly spread, the newest always among them; 0 means all."""
+    """Returns at most `most` commits, evenly spread, the newest always among them; 0 means all."""
     count = len(waiting)
     if not most or count <= most:
         return [*waiting]

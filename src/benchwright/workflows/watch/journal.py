@@ -34,7 +34,7 @@ class JournalKind(StrEnum):
 
 
 class CommitState(StrEnum):
-    """How a commit ended."""
+    """The outcomes of a commit: measured, unbuilt and others."""
 
     MEASURED = "measured"
     FAILED = "failed"  # measured, but not every result is ok

@@ -47,7 +47,7 @@ REMEASURE = "remeasure"  # the reason of a run that tells code from environment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """What to watch, and how."""
+    """The settings of a watch: which repository, what to measure, how to build and judge."""
 
     repo: Path
     request: Request

@@ -142,6 +142,6 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def _order(where: str) -> tuple[str, int, int]:
-    """By file, then line, then column."""
+    """Returns the key that sorts problems by file, then line, then column."""
     file, line, column = ([*where.rsplit(":", 2), "", ""])[:3]
     return (file, int(line), int(column)) if line.isdigit() and column.isdigit() else (where, 0, 0)

@@ -60,7 +60,7 @@ def _count_shapes(test: Mapping[str, Any], tell: Tell) -> int | None:
 
 
 def _check_input(name: str, one: Any) -> Iterator[tuple[Place, str, str]]:
-    """What is wrong with one input."""
+    """Returns the problems of one input."""
     place: Place = ("inputs", name)
     shapes = one.get("shapes") if isinstance(one, Mapping) else None
     if not isinstance(shapes, list) or not shapes:

@@ -68,7 +68,7 @@ def make_entry(
 
 
 def md5_is_fine(text: str) -> bool:
-    """Whether it can be the digest of anything: 32 hexadecimal digits, `directory`, or nothing."""
+    """Whether a text can stand as a file's MD5: 32 hexadecimal digits, `directory`, or nothing."""
     return text in ("", "directory") or bool(_MD5.fullmatch(text))
 
 

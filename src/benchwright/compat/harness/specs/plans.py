@@ -62,7 +62,7 @@ class FileEntry:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether it must be had before the test starts; others are made by it."""
+        """Whether the file must be there before the test starts; the test itself makes the others."""
         return bool(self.location) and "{" not in self.location and self.role is not Role.OUTPUT
 
 
@@ -104,7 +104,7 @@ class PlannedTest:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Returns the name by which people know the test."""
         return f"{self.net} {self.identifier}" if self.identifier != self.net else self.net
 
 

@@ -35,7 +35,7 @@ def whole(value: Any, default: int) -> int:
 
 
 def platform_args(test: Mapping[str, Any], model: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Those of the test, or of the model where the test has none: the one replaces the other."""
+    """Returns the platform arguments of the test, or those of the model where the test has none."""
     found = test.get("platform_args", model.get("platform_args"))
     return found if isinstance(found, Mapping) else {}
 

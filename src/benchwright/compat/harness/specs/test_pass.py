@@ -94,7 +94,7 @@ def _file(entry: FileEntry, placed: Mapping[str, Path]) -> PassFile:
 
 
 def _path(entry: FileEntry, placed: Mapping[str, Path]) -> str:
-    """Where it lies, or will lie: a location with a placeholder is filled in by the run."""
+    """Returns where a file lies, or will lie: the run fills in a location with a placeholder."""
     if not entry.is_wanted:
         return entry.location
     if entry.key in placed:

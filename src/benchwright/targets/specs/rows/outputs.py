@@ -21,7 +21,7 @@ class ComparedRows:
 
     @property
     def differences(self) -> tuple[float, ...]:
-        """Output minus golden."""
+        """Returns output minus golden, element by element."""
         return tuple(found - wanted for found, wanted in zip(self.values, self.golden, strict=True))
 
     def as_details(self) -> dict[str, Value]:

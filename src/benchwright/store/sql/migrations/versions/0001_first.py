@@ -12,7 +12,7 @@ _ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """One step up."""
+    """Makes the first tables."""
     _runs()
     _results()
     _series()

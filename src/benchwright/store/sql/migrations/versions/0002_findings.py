@@ -12,7 +12,7 @@ _ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """One step up."""
+    """Adds the tables of findings."""
     op.create_table(
         "findings",
         sa.Column("id", _ID, primary_key=True),

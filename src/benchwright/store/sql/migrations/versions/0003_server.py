@@ -12,7 +12,7 @@ _ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """One step up."""
+    """Adds the tables of a server."""
     op.create_index("ix_points_result", "points", ["result_id"])
     op.create_index("ix_results_revision", "results", ["revision"])
     op.create_table(
