@@ -108,7 +108,7 @@ def test_runs_are_counted_among_those_that_measured_the_target(several: SqlStore
 @pytest.mark.parametrize(
     ("reference", "said"),
     [
-        ("last~2:model.onnx", "no run 2 before the last of 'model.onnx': 2 in this store measured it"),
+        ("last~2:model.onnx", "no run 2 before the last of 'model.onnx': 2 runs in this store measured it"),
         ("last:modell.onnx", "no run in this store measured 'modell.onnx'\n  did you mean 'model.onnx'"),
         ("last~999999999999999999:model.onnx", "before the last of 'model.onnx'"),
         ("last~99999999999999999999:model.onnx", "no run, tag or commit 'last~99999999999999999999:model.onnx'"),

@@ -53,7 +53,7 @@ def _nth_run_of(connection: Connection, back: int, target: str) -> str:
             return str(connection.scalar(_newest_first().where(measured).offset(back).limit(1)))
         if there:
             raise StoreError(
-                f"there is no run {back} before the last of {target!r}: {there} runs in this store measured it",
+                f"there is no run {back} before the last of {target!r}: {_count(there)} in this store measured it",
                 remedy="benchwright history TARGET shows them",
             )
     known = connection.scalars(select(table.c.case_name).distinct()).all()
@@ -68,12 +68,16 @@ def _nth_run(connection: Connection, back: int) -> str:
     if found is None:
         there = connection.scalar(select(func.count()).select_from(tables.runs).where(is_run()))
         raise StoreError(
-            f"there is no run {back} before the last: the store holds {there} runs"
+            f"there is no run {back} before the last: the store holds {_count(there)}"
             if there
             else "the store holds no runs",
             remedy="benchwright list shows them" if there else "benchwright run TARGET makes one",
         )
     return str(found)
+
+
+def _count(runs: int) -> str:
+    return "1 run" if runs == 1 else f"{runs} runs"
 
 
 def _by_beginning(connection: Connection, word: str, reference: str) -> str:

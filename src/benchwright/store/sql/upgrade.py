@@ -70,7 +70,7 @@ def _check(connection: Connection, place: str) -> str:
         )
     if version != tables.VERSION and not any((MIGRATIONS / "versions").glob(f"{glob.escape(version)}_*.py")):
         raise StoreError(
-            f"{place}: the version {version!r} of its schema is unknown (this Benchwright has {tables.VERSION})",
+            f"{place}: the schema {version!r} of this store is unknown (this version has {tables.VERSION})",
             remedy="nothing was changed; restore the store from a backup, or give another one with --store",
         )
     return version
