@@ -120,7 +120,7 @@ def test_keywords_take_one_or_many() -> None:
 
 
 def test_a_metric_nobody_knows_is_told_with_its_neighbour() -> None:
-    with pytest.raises(OptionError, match="'throughputs' is no metric") as error:
+    with pytest.raises(OptionError, match="'throughputs' is not a metric") as error:
         arguments.objective("throughputs>5k/s")
     assert "throughput" in error.value.remedy
     assert arguments.objective("my_monitors_metric<5").bound == 5.0
