@@ -8,15 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from benchwright.stats.level_paths import Paths, Terrain, draw_paths, sum_paths
+from benchwright.stats.level_paths import LevelPaths, PathModel, draw_paths, sum_paths
 
 
-def terrain(seed: int, *, between: bool) -> Terrain:
+def terrain(seed: int, *, between: bool) -> PathModel:
     """Three stops, two noises, three levels, everything by chance."""
     rng = np.random.default_rng(seed)
     jumps = rng.random((3, 3))
     np.fill_diagonal(jumps, 0.0)
-    return Terrain(
+    return PathModel(
         levels=np.array([-0.1, 0.0, 0.2]),
         start=1,
         jumps=jumps / jumps.sum(axis=1, keepdims=True),
@@ -28,7 +28,7 @@ def terrain(seed: int, *, between: bool) -> Terrain:
     )
 
 
-def walked(given: Terrain) -> tuple[np.ndarray, float, np.ndarray]:
+def walked(given: PathModel) -> tuple[np.ndarray, float, np.ndarray]:
     """Every path in turn: how probable a jump before each stop is, none at all, and each last level."""
     jumped, last, total, none = np.zeros(3), np.zeros(3), 0.0, 0.0
     for noise, path in itertools.product(range(2), itertools.product(range(3), repeat=3)):
@@ -61,7 +61,7 @@ def test_sums_are_those_of_every_path_in_turn(seed: int, between: bool) -> None:
 
 @pytest.mark.parametrize("between", [False, True])
 def test_paths_are_drawn_as_often_as_they_are_probable(between: bool) -> None:
-    found: Paths = sum_paths(terrain(3, between=between))
+    found: LevelPaths = sum_paths(terrain(3, between=between))
     _, drawn = draw_paths(found, 4000, np.random.default_rng(1))
     shares = (np.diff(drawn, axis=1) != 0).mean(axis=0)
     assert shares == pytest.approx(found.jumped, abs=0.03)

@@ -71,10 +71,10 @@ def test_no_answer_is_read_without_end(caller: Callable[[str], Any], kind: str) 
 
 
 def test_the_bounds_on_time_name_themselves() -> None:
-    clock = http_answers.AnswerClock(http_answers.Patience(silence=1.0, start=0.0, pace=1.0, longest=10.0))
+    clock = http_answers.AnswerClock(http_answers.AnswerLimits(silence=1.0, start=0.0, pace=1.0, longest=10.0))
     clock.saw(5)
     assert 0 < clock.seconds_left() <= 1.0
-    late = http_answers.AnswerClock(http_answers.Patience(silence=1.0, start=-1.0, pace=1.0, longest=10.0))
+    late = http_answers.AnswerClock(http_answers.AnswerLimits(silence=1.0, start=-1.0, pace=1.0, longest=10.0))
     with pytest.raises(http_answers.SlowError, match=r"the answer comes too slowly: 0 bytes in 0 s"):
         late.seconds_left()
 

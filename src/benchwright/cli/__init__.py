@@ -157,7 +157,7 @@ def _ignore_stderr_failures() -> None:
     """
     import io
 
-    class Lossy(io.FileIO):
+    class LossyFile(io.FileIO):
         def write(self, data: Any, /) -> int:
             try:
                 return super().write(data)
@@ -165,7 +165,7 @@ def _ignore_stderr_failures() -> None:
                 return len(data)
 
     before = sys.stderr
-    raw = io.BufferedWriter(Lossy(before.fileno(), "w", closefd=False))
+    raw = io.BufferedWriter(LossyFile(before.fileno(), "w", closefd=False))
     sys.stderr = io.TextIOWrapper(raw, encoding=before.encoding, errors="backslashreplace", line_buffering=True)
 
 

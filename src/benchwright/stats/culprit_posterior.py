@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchwright.records import Estimate
-from benchwright.stats.level_paths import Paths, Terrain, sum_paths
+from benchwright.stats.level_paths import LevelPaths, PathModel, sum_paths
 from benchwright.stats.process_noise import (
     NeighbourNoise,
     WeightedNoises,
@@ -99,7 +99,7 @@ class Posterior:
     pairs: int
     sizes: tuple[float, ...] = field(repr=False)  # of each commit's change, should there be one: expected, without sign
     stops: tuple[int, ...] = field(repr=False)  # commits that were measured, and the last one
-    paths: Paths = field(repr=False, compare=False)
+    paths: LevelPaths = field(repr=False, compare=False)
     noises: WeightedNoises = field(repr=False, compare=False)
     prior: Prior = field(repr=False, compare=False)
 
@@ -144,7 +144,7 @@ def learn(prior: Prior, pairs: Sequence[CommitPair]) -> Posterior:
     levels = _levels(offs, by_stop)
     seen = np.stack([_likelihood(offs[rows], factors[rows], levels, noises).T for rows in by_stop])
     places, shares = _places(prior, stops)
-    terrain = Terrain(
+    terrain = PathModel(
         levels=levels,
         start=int(np.argmin(np.abs(levels))),
         jumps=_jumps(levels, prior.effect),

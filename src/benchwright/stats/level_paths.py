@@ -19,8 +19,8 @@ Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Terrain:
-    """What is known beforehand and what was seen. Axes: stops, noises, levels."""
+class PathModel:
+    """The prior and the likelihood of paths of levels. Axes: stops, noises, levels."""
 
     levels: Floats
     start: int  # the level of the good revision, by its place
@@ -33,10 +33,10 @@ class Terrain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Paths:
+class LevelPaths:
     """All paths, with what is needed to draw some of them."""
 
-    terrain: Terrain
+    terrain: PathModel
     forward: Floats  # (1 + stops, counts, noises, levels)
     jumped: Floats  # for each stop, the probability of a jump since the one before
     sizes: Floats  # (stops, levels, levels): of such a jump, from which level to which
@@ -45,7 +45,7 @@ class Paths:
     noises: Floats  # probability of each
 
 
-def sum_paths(terrain: Terrain) -> Paths:
+def sum_paths(terrain: PathModel) -> LevelPaths:
     """Sums over all paths."""
     stops, noises, levels = terrain.seen.shape
     forward = np.zeros((1 + stops, len(terrain.counts), noises, levels))
@@ -69,7 +69,7 @@ def sum_paths(terrain: Terrain) -> Paths:
         jumped[stop], sizes[stop] = each.sum() / max(whole, 1e-300), each / max(float(each.sum()), 1e-300)
         backward = _back(terrain, stop, onward)
         backward /= max(float(backward.max()), 1e-300)
-    return Paths(
+    return LevelPaths(
         terrain=terrain,
         forward=forward,
         jumped=jumped,
@@ -80,7 +80,7 @@ def sum_paths(terrain: Terrain) -> Paths:
     )
 
 
-def draw_paths(paths: Paths, count: int, rng: np.random.Generator) -> tuple[Places, Places]:
+def draw_paths(paths: LevelPaths, count: int, rng: np.random.Generator) -> tuple[Places, Places]:
     """Draws paths by their probability: the noise of each, and its level at the good revision and at every stop."""
     terrain = paths.terrain
     ends = (paths.forward[-1] * terrain.counts[:, None, None]).ravel()
@@ -106,13 +106,13 @@ def draw_paths(paths: Paths, count: int, rng: np.random.Generator) -> tuple[Plac
     return noise, found
 
 
-def _weigh_staying(terrain: Terrain, stop: int, before: Floats) -> Floats:
+def _weigh_staying(terrain: PathModel, stop: int, before: Floats) -> Floats:
     between = terrain.between.get(stop)
     found: Floats = before.copy() if between is None else before * np.diagonal(between, axis1=1, axis2=2)
     return found
 
 
-def _weigh_jumping(terrain: Terrain, stop: int, before: Floats) -> Floats:
+def _weigh_jumping(terrain: PathModel, stop: int, before: Floats) -> Floats:
     """What comes by a jump, by the number of jumps before; the order of several jumps is no matter of chance."""
     between = terrain.between.get(stop)
     if between is None:
@@ -123,7 +123,7 @@ def _weigh_jumping(terrain: Terrain, stop: int, before: Floats) -> Floats:
     return found
 
 
-def _jumps_at(terrain: Terrain, stop: int, before: Floats, onward: Floats) -> Floats:
+def _jumps_at(terrain: PathModel, stop: int, before: Floats, onward: Floats) -> Floats:
     """The weight of a jump here, by the level before and after."""
     between = terrain.between.get(stop)
     start, end = before[:-1] * _orders(before[:-1]), onward[1:]
@@ -135,7 +135,7 @@ def _jumps_at(terrain: Terrain, stop: int, before: Floats, onward: Floats) -> Fl
     return found
 
 
-def _back(terrain: Terrain, stop: int, onward: Floats) -> Floats:
+def _back(terrain: PathModel, stop: int, onward: Floats) -> Floats:
     between = terrain.between.get(stop)
     found = _weigh_staying(terrain, stop, onward)
     if between is None:

@@ -17,7 +17,7 @@ from benchwright.errors import FetchError, UploadError
 from benchwright.schema.parsing import json_value
 from benchwright.system import http_answers
 from benchwright.system.addresses import http_host, is_loopback
-from benchwright.system.http_answers import Patience
+from benchwright.system.http_answers import AnswerLimits
 from benchwright.system.masking import mask_url
 from benchwright.units import whole_number
 
@@ -209,7 +209,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return new
 
 
-def _opener(*more: urllib.request.BaseHandler, patience: Patience) -> urllib.request.OpenerDirector:
+def _opener(*more: urllib.request.BaseHandler, patience: AnswerLimits) -> urllib.request.OpenerDirector:
     """Builds an opener that takes http and https alone; without a handler for redirects it follows none.
 
     Each answer, its head included, is read within the bounds of `patience`.

@@ -29,7 +29,7 @@ __all__ = [
     "DOWNLOAD",
     "QUICK",
     "AnswerClock",
-    "Patience",
+    "AnswerLimits",
     "SlowError",
     "TooLargeError",
     "handlers",
@@ -43,8 +43,8 @@ class SlowError(TimeoutError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long an answer is waited for. Times are seconds."""
+class AnswerLimits:
+    """The bounds on how long an answer may take. Times are seconds."""
 
     silence: float = 60.0  # between two pieces of it
     start: float = 60.0  # before its pace counts
@@ -55,7 +55,7 @@ class Patience:
 class AnswerClock:
     """Watches one answer from its beginning."""
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: AnswerLimits) -> None:
         self._patience = patience
         self._begun, self._bytes, self._body = time.monotonic(), 0, 0
 
@@ -78,7 +78,7 @@ class AnswerClock:
         self._body += count
 
 
-def handlers(patience: Patience) -> tuple[urllib.request.HTTPHandler, urllib.request.HTTPSHandler]:
+def handlers(patience: AnswerLimits) -> tuple[urllib.request.HTTPHandler, urllib.request.HTTPSHandler]:
     """For an opener of `urllib`: what is read through them, heads of answers included, is bounded in time."""
     return _Http(patience), _Https(patience)
 
@@ -95,7 +95,7 @@ def pieces(response: Any) -> Iterator[bytes]:
 
 
 class _Http(urllib.request.HTTPHandler):
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: AnswerLimits) -> None:
         super().__init__()
         self._patience = patience
 
@@ -105,7 +105,7 @@ class _Http(urllib.request.HTTPHandler):
 
 
 class _Https(urllib.request.HTTPSHandler):
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: AnswerLimits) -> None:
         super().__init__()
         self._patience = patience
 
@@ -114,7 +114,7 @@ class _Https(urllib.request.HTTPSHandler):
         return self.do_open(made, req)
 
 
-def _connection(kind: Any, patience: Patience, host: str, **options: Any) -> Any:
+def _connection(kind: Any, patience: AnswerLimits, host: str, **options: Any) -> Any:
     connection = kind(host, **options)
     connection.response_class = functools.partial(_Response, patience=patience)
     return connection
@@ -123,7 +123,7 @@ def _connection(kind: Any, patience: Patience, host: str, **options: Any) -> Any
 class _Response(http.client.HTTPResponse):
     """An answer whose every read, of its head too, has a limit that falls as time passes."""
 
-    def __init__(self, sock: Any, *arguments: Any, patience: Patience, **options: Any) -> None:
+    def __init__(self, sock: Any, *arguments: Any, patience: AnswerLimits, **options: Any) -> None:
         super().__init__(sock, *arguments, **options)
         raw = self.fp.detach()
         self._clock = AnswerClock(patience)
@@ -163,5 +163,5 @@ class _TimedStream(io.RawIOBase):
             super().close()
 
 
-QUICK = Patience(silence=20.0, start=60.0, pace=64.0 * KIB, longest=120.0)  # for a short answer to a message
-DOWNLOAD = Patience(silence=60.0, start=60.0, pace=1.0 * KIB, longest=math.inf)
+QUICK = AnswerLimits(silence=20.0, start=60.0, pace=64.0 * KIB, longest=120.0)  # for a short answer to a message
+DOWNLOAD = AnswerLimits(silence=60.0, start=60.0, pace=1.0 * KIB, longest=math.inf)

@@ -27,7 +27,7 @@ Hear = Callable[[bytes, int], None]  # data, stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Silence:
+class OutputEnd:
     """How a program fell silent: whether it had to be ended, and whether something it started went on printing."""
 
     timed_out: bool
@@ -41,7 +41,7 @@ def hear_out(
     timeout: float | None,
     look: Callable[[], None] | None = None,
     end_more: Callable[[], None] = lambda: None,
-) -> Silence:
+) -> OutputEnd:
     """Passes on what a child, the leader of its group, prints until it has ended; it is not collected.
 
     `look` is called at once and then several times a second. At the timeout the group is asked to end, then made to,
@@ -55,7 +55,7 @@ def hear_out(
             signal_group(child.pid, signal.SIGKILL)
             end_more()
         is_silent = reader.wait_for_silence(time.monotonic() + DRAIN)
-    return Silence(timed_out=timed_out, left_behind=not is_silent)
+    return OutputEnd(timed_out=timed_out, left_behind=not is_silent)
 
 
 class _Reader:

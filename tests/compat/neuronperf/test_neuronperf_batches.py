@@ -187,7 +187,7 @@ def test_rows_are_cut_wherever_they_are() -> None:
 
 
 def test_looping_goes_through_whole_batches_again() -> None:
-    group = lambda data, item: batches.Grouping(together=2)  # noqa: E731
+    group = lambda data, item: batches.BatchGrouping(together=2)  # noqa: E731
     feed = feeding.feed_from("dataset", [np.full(1, i) for i in range(5)], None, share=(0, 1), loop=True, group=group)
     feed.begin()
     assert [feed.take().ravel().tolist() for _ in range(4)] == [[0, 1], [2, 3], [0, 1], [2, 3]]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchwright.compat.perfzero.outputs import Folders
-from benchwright.compat.perfzero.workspace import Claim, Workspace
+from benchwright.compat.perfzero.workspace import FolderClaim, Workspace
 from benchwright.store import open_store
 
 DEMO = "demo_bench.Demo.benchmark_"
@@ -92,8 +92,8 @@ def test_a_claim_clears_folders_of_the_output_alone(workspace: Workspace, tmp_pa
     outside.mkdir()
     (workspace.output / "other").mkdir(parents=True)
     (workspace.output / "r-link").symlink_to(outside)
-    claim = Claim.take(workspace.root, "r")
-    assert claim is not None and Claim.take(workspace.root, "r") is None
+    claim = FolderClaim.take(workspace.root, "r")
+    assert claim is not None and FolderClaim.take(workspace.root, "r") is None
     for name in ("../../outside", str(outside), "r-link", "..", "r-/../../..", "other"):
         claim.note(name)
     claim.clear(workspace.output)

@@ -14,7 +14,7 @@ from benchwright.errors import StoreError
 from benchwright.store import remote
 from benchwright.store.remote import client
 from benchwright.store.remote.client import ServerAwayError
-from benchwright.system.http_answers import Patience
+from benchwright.system.http_answers import AnswerLimits
 
 ABOUT = hostile.plain(b'{"version": "1", "scopes": ["read", "write"]}')
 
@@ -22,8 +22,8 @@ ABOUT = hostile.plain(b'{"version": "1", "scopes": ["read", "write"]}')
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same bounds on time, a hundredth of them."""
-    brief = replace(Patience(), silence=0.5, start=0.6, longest=5.0)
-    monkeypatch.setattr(client, "Patience", lambda **_: brief)
+    brief = replace(AnswerLimits(), silence=0.5, start=0.6, longest=5.0)
+    monkeypatch.setattr(client, "AnswerLimits", lambda **_: brief)
 
 
 @pytest.mark.parametrize("kind", ["drip", "drip_head", "continues"])

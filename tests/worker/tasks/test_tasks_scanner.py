@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from benchwright.worker.tasks.scanner import (
     LEARN,
     Block,
-    Needle,
     Scanner,
+    SoughtText,
     SpanningScanner,
     TooSlowError,
     limit_cpu_time,
@@ -44,12 +44,12 @@ def test_a_block_gives_what_its_lines_give(pattern: str, lines: list[str]) -> No
 
 @given(text=st.binary(min_size=1, max_size=4), blocks=st.lists(st.binary(max_size=200), max_size=5))
 def test_a_needle_finds_what_find_finds(text: bytes, blocks: list[bytes]) -> None:
-    needle = Needle(text)
+    needle = SoughtText(text)
     assert [needle.find(block) for block in blocks] == [block.find(text) for block in blocks]
 
 
 def test_a_needle_learns_anew_when_the_log_changes() -> None:
-    needle = Needle(b"aq")
+    needle = SoughtText(b"aq")
     rare, common = b"a" * 900 + b"aq", b"q" * 900 + b"aq"
     found = [needle.find(block) for block in [rare] * LEARN + [common] * (LEARN + 1)]
     assert set(found) == {900}

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 
 from benchwright.compat.perfzero.console import log
-from benchwright.compat.perfzero.workspace import Claim, Workspace
+from benchwright.compat.perfzero.workspace import FolderClaim, Workspace
 from benchwright.errors import OptionError
 
 _PLAIN = re.compile(r"[^/\0\n]+")
@@ -25,7 +25,7 @@ class Folders:
         if execution_id and (execution_id in (".", "..") or not _PLAIN.fullmatch(execution_id)):
             raise OptionError(f"--execution_id={execution_id} cannot be a folder's name", remedy="leave out / and ..")
         self._workspace, self._id = workspace, execution_id
-        self._claim: Claim | None = None
+        self._claim: FolderClaim | None = None
         self._names: Iterator[str] | None = None
         self.tried = workspace.output  # the folder that `next` tried to make last
 
@@ -55,7 +55,7 @@ class Folders:
 
     def _claim_id(self) -> bool:
         """Claims the id and removes what an earlier run left under it; False while another run has it."""
-        claim = Claim.take(self._workspace.root, self._id)
+        claim = FolderClaim.take(self._workspace.root, self._id)
         if claim is None:
             log.warning("--execution_id=%s is in use by another run: the time is added to it", self._id)
             return False

@@ -44,7 +44,7 @@ class Workspace:
         return tuple(os.path.normpath(self.packages / part) for part in parts)
 
 
-class Claim:
+class FolderClaim:
     """The right to the output folders of an id. Which were made is written down, for the next run to clear.
 
     Names alone would not tell: `nightly-2` may be the second folder of `nightly`, or somebody's id.
@@ -54,7 +54,7 @@ class Claim:
         self._file, self._path = file, path
 
     @classmethod
-    def take(cls, workspace: Path, execution_id: str) -> Claim | None:
+    def take(cls, workspace: Path, execution_id: str) -> FolderClaim | None:
         """The claim, or None while another run has it. It ends with this process, however that ends."""
         path = workspace / PLACE / execution_id
         path.parent.mkdir(parents=True, exist_ok=True)

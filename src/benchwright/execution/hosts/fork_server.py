@@ -2,7 +2,7 @@
 
 Started with the end of a socket, of a lifeline, and its temporary folder. The first message names the module and where
 to look for it; then each message is a job's token and temporary folder, with the file descriptors of its pipes and its
-log. What it answers is told in `Nursery` of `forked`. It forks only while it has a single thread: a lock that another
+log. `forked.ForkServer` describes its answers. It forks only while it has a single thread: a lock that another
 one holds would stay locked in the worker.
 """
 

@@ -48,7 +48,7 @@ class ForkingHost:
         self._fresh = LocalHost()
         self._listener = listener
         self._round = 0
-        self._nurseries: dict[str, Nursery] = {}
+        self._nurseries: dict[str, ForkServer] = {}
         self._told: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -86,7 +86,7 @@ class ForkingHost:
             remedy="leave --fork out to measure every case in a fresh process",
         )
 
-    def _nursery(self, job: Job) -> Nursery | None:
+    def _nursery(self, job: Job) -> ForkServer | None:
         """The process to fork from; None where the job needs a fresh one."""
         module = _module(job.case)
         if job.case.target.runtime not in _RUNTIMES or not module or job.profile is not None:
@@ -96,7 +96,7 @@ class ForkingHost:
             known.end()
             del self._nurseries[module]
         if module not in self._nurseries:
-            self._nurseries[module] = Nursery(module, job)
+            self._nurseries[module] = ForkServer(module, job)
         nursery = self._nurseries[module]
         if not nursery.refused:
             return nursery
@@ -111,7 +111,7 @@ class ForkingHost:
         self._nurseries.clear()
 
 
-class Nursery:
+class ForkServer:
     """The parent's end of a process that forks workers. `refused` says why it does not."""
 
     def __init__(self, module: str, job: Job) -> None:
@@ -196,19 +196,19 @@ class Nursery:
 class ForkedWorker(LocalWorker):
     """A worker that is another process's child."""
 
-    def __init__(self, nursery: Nursery) -> None:
+    def __init__(self, nursery: ForkServer) -> None:
         self._nursery = nursery
         super().__init__()
 
     def _spawn(self, control: int, answer: int, lifeline: int) -> Any:
         fds = [control, answer, lifeline, self._log.fileno()]
-        return _Forked(self._nursery, self._nursery.fork(self._token, self._temporary, fds))
+        return _ForkedProcess(self._nursery, self._nursery.fork(self._token, self._temporary, fds))
 
 
-class _Forked:
+class _ForkedProcess:
     """The forked process, with as much of `subprocess.Popen` as a worker needs."""
 
-    def __init__(self, nursery: Nursery, pid: int) -> None:
+    def __init__(self, nursery: ForkServer, pid: int) -> None:
         self._nursery, self.pid = nursery, pid
 
     def poll(self) -> int | None:

@@ -18,7 +18,7 @@ from benchwright.store.remote import deadlines
 from benchwright.store.remote.address import TOKEN, ServerAddress, token_file
 from benchwright.store.remote.request import JSON, ServerRequest
 from benchwright.system import streams
-from benchwright.system.http_answers import Patience
+from benchwright.system.http_answers import AnswerLimits
 from benchwright.system.masking import mask_url
 from benchwright.units import whole_number
 
@@ -163,7 +163,7 @@ class Caller:
         asked = self._client.build_request(
             request.method, request.path, content=content, headers=headers, timeout=timeout
         )
-        with deadlines.allowing(Patience(silence=silence, start=silence + START)):
+        with deadlines.allowing(AnswerLimits(silence=silence, start=silence + START)):
             response = self._client.send(asked, stream=True)
             try:
                 return ServerAnswer(

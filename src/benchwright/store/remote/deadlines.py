@@ -13,13 +13,13 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from benchwright.system.http_answers import AnswerClock, Patience, SlowError
+from benchwright.system.http_answers import AnswerClock, AnswerLimits, SlowError
 
 _of_thread = threading.local()  # the clock of the request that this thread waits for
 
 
 @contextlib.contextmanager
-def allowing(patience: Patience) -> Iterator[None]:
+def allowing(patience: AnswerLimits) -> Iterator[None]:
     """Bounds the time of whatever is read by this thread inside. It begins anew with each piece that is sent."""
     _of_thread.patience, _of_thread.clock = patience, AnswerClock(patience)
     try:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from benchwright import plugins
 from benchwright.errors import BenchwrightError, NotInstalledError, OptionError
 from benchwright.records import Case, Profile, ResultWarning
-from benchwright.worker.profilers.windows import FOREVER, Opener, failure
+from benchwright.worker.profilers.windows import FOREVER, WindowOpener, failure
 
 if TYPE_CHECKING:
     from benchwright.worker.runtimes import Loaded, Report
@@ -143,7 +143,7 @@ class Session:
         self.ready()
         over = threading.Event()
         openers = [
-            Opener(profiler, windows=self._profile.windows, folder=self._folder, zero=zero, now=now, over=over)
+            WindowOpener(profiler, windows=self._profile.windows, folder=self._folder, zero=zero, now=now, over=over)
             for profiler in self._profilers.values()
         ]
         for opener in openers:

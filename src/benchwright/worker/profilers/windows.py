@@ -20,7 +20,7 @@ FOREVER = 365 * 86400.0  # seconds: the end of a window that was given none
 Window = tuple[float, float]
 
 
-class Opener(threading.Thread):
+class WindowOpener(threading.Thread):
     """Opens and closes the windows of one profiler until `over` is set."""
 
     def __init__(

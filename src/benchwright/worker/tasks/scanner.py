@@ -48,7 +48,7 @@ class Scanner:
     def __init__(self, text: str) -> None:
         self.expression = compile_expression(text)
         known = expressions.inspect(text)
-        self._needle = Needle(known.needed.encode()) if known.needed else None
+        self._needle = SoughtText(known.needed.encode()) if known.needed else None
         self._prefixed = known.prefixed
         self._bounded = compile_expression(known.bounded) if known.bounded else None
         self._of_bytes = _for_bytes(known.bounded)
@@ -130,7 +130,7 @@ def _decode(data: bytes) -> str:
 # ---- plain text in a block ----
 
 
-class Needle:
+class SoughtText:
     """A text to be found in one block after another, through its rarest byte.
 
     Looking for one byte goes many times faster than looking for a text, as long as the byte is rare; which one is rare

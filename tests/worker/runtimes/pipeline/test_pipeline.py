@@ -227,7 +227,7 @@ def test_parts_are_timed_apart_and_warming_up_is_forgotten(
 
 
 def test_parts_beyond_the_limit_are_counted_in_bounded_memory(tmp_path: Path) -> None:
-    written = parts.Parts(limit=5000)
+    written = parts.CallParts(limit=5000)
     write = written.writer()
     for i in range(12_000):
         write(i, 2 * i, 1000 + i, 0)
@@ -240,7 +240,7 @@ def test_parts_beyond_the_limit_are_counted_in_bounded_memory(tmp_path: Path) ->
 
 
 def test_threads_write_side_by_side() -> None:
-    written = parts.Parts(limit=100)
+    written = parts.CallParts(limit=100)
 
     def work() -> None:
         for _ in range(50):

@@ -21,14 +21,14 @@ Prepare = Callable[[Any], Any]  # an item of the data set -> what the model gets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grouping:
-    """How the items of a data set become calls."""
+class BatchGrouping:
+    """The settings by which the items of a data set become calls."""
 
     together: int = 0  # how many are put together for one call; 0: each is one
     size: int = 0  # the leading dimension that an item must have to be used; 0: any
 
 
-AS_THEY_ARE = Grouping()
+AS_THEY_ARE = BatchGrouping()
 
 
 def natural_size(data: Any, item: Any, column: int | None) -> int:
@@ -42,7 +42,7 @@ def natural_size(data: Any, item: Any, column: int | None) -> int:
     return batch_size(inputs)
 
 
-def grouping(data: Any, item: Any, size: int, column: int | None, prepare: Prepare | None = None) -> Grouping:
+def grouping(data: Any, item: Any, size: int, column: int | None, prepare: Prepare | None = None) -> BatchGrouping:
     """How the data set, whose first item this is, gives batches of that size. Raises a `LoadError` when it cannot.
 
     `prepare` may make a batch of a single item by itself; a look at what it gives tells.
@@ -56,12 +56,12 @@ def grouping(data: Any, item: Any, size: int, column: int | None, prepare: Prepa
     if prepare is not None and not (is_single and size > 1) and _gives_size(prepare, item, size):
         return AS_THEY_ARE
     if leading == size and (size == 1 or not is_single):
-        return Grouping(size=size)
+        return BatchGrouping(size=size)
     if loader_size is not None or (not is_single and _looks_like_a_batch(shapes)):
         raise size_error("the items of the data set", int(leading or 1), size)
     if size == 1 and leading is None:
         return AS_THEY_ARE
-    return Grouping(together=size)
+    return BatchGrouping(together=size)
 
 
 def size_error(what: str, found: int, size: int) -> LoadError:

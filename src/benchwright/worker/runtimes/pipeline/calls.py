@@ -31,7 +31,7 @@ from benchwright.worker.runtimes.options import boolean, choice, whole
 from benchwright.worker.runtimes.pipeline import INNER, OBJECT, ImportedFarEnoughError, parts
 from benchwright.worker.runtimes.pipeline.batches import (
     AS_THEY_ARE,
-    Grouping,
+    BatchGrouping,
     chunks,
     first_rows,
     grouping,
@@ -78,7 +78,7 @@ class PipelineLoader:
         self._config: dict[str, Any] = json.loads(str(self._options.get("config", "{}")))
         self._found = _Finder()
         self._column = whole(self._options, "target", 0, least=-99) if "target" in self._options else None
-        self._parts = parts.Parts()
+        self._parts = parts.CallParts()
         self._warm_up_began = self._warm_up_ended = 0.0
 
     def load(self) -> Loaded:
@@ -133,7 +133,7 @@ class PipelineLoader:
             report=lambda: self._report(inner, feed),
         )
 
-    def _choose_grouping(self, before: Callable[[Any], Any] | None) -> Callable[[Any, Any], Grouping]:
+    def _choose_grouping(self, before: Callable[[Any], Any] | None) -> Callable[[Any, Any], BatchGrouping]:
         """How a data set's items become batches of the size asked for; a loader's are batches already."""
         size, column = self._case.inputs.batch_size, self._column
 
@@ -141,9 +141,9 @@ class PipelineLoader:
             assert before is not None
             return before(without_target(item, column))
 
-        def group(data: Any, item: Any) -> Grouping:
+        def group(data: Any, item: Any) -> BatchGrouping:
             if self._options.get("dataset_loader"):
-                return AS_THEY_ARE if before is not None else Grouping(size=self._check_size(item, column, size))
+                return AS_THEY_ARE if before is not None else BatchGrouping(size=self._check_size(item, column, size))
             return grouping(data, item, size, column, None if before is None else prepare)
 
         return group
@@ -254,7 +254,7 @@ def _timed_call(
     before: Callable[..., Any] | None,
     infer: Callable[..., Any],
     after: Callable[..., Any] | None,
-    written: parts.Parts,
+    written: parts.CallParts,
 ) -> Callable[..., Any]:
     """Makes the function that makes one call and times each of its parts."""
     now = time.perf_counter_ns

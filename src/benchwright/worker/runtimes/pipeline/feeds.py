@@ -16,12 +16,12 @@ from typing import Any
 
 from benchwright.errors import LoadError
 from benchwright.worker.runtimes.pipeline import examples
-from benchwright.worker.runtimes.pipeline.batches import AS_THEY_ARE, Grouping, chunks, put_together
+from benchwright.worker.runtimes.pipeline.batches import AS_THEY_ARE, BatchGrouping, chunks, put_together
 
 EXAMPLES, DATA_SET = "examples", "dataset"  # kinds of data: a folder of files, or what a reference names
 _END = object()
 Given = tuple[tuple[Any, ...], Mapping[str, Any]]  # a call's arguments, in order and by name
-Group = Callable[[Any, Any], Grouping]  # a data set and its first item -> how its items become calls
+Group = Callable[[Any, Any], BatchGrouping]  # a data set and its first item -> how its items become calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Feed:
     arguments: Sequence[tuple[Any, ...]]
     take: Callable[..., Any]
     begin: Callable[[], None] = lambda: None
-    grouping: Grouping = AS_THEY_ARE
+    grouping: BatchGrouping = AS_THEY_ARE
     left_out: int = 0  # items that make no whole batch, as far as that is known beforehand
 
 
@@ -118,7 +118,7 @@ def feed_from(
     return _PulledFeed(data, column, share=share, loop=loop, group=group).feed()
 
 
-def _feed_from_memory(data: Sequence[Any], column: int | None, grouping: Grouping) -> Feed:
+def _feed_from_memory(data: Sequence[Any], column: int | None, grouping: BatchGrouping) -> Feed:
     """A feed of what is in memory, whole batches only."""
     items = [item for item in data if not grouping.size or examples.batch_size(item) == grouping.size]
     left_out = len(data) - len(items)

@@ -32,7 +32,7 @@ class CopyReport:
     parts: Mapping[str, Histogram | Int64s] = field(default_factory=dict)  # ns, by name; none when nothing was apart
 
 
-class Parts:
+class CallParts:
     """Where the threads of one copy write. `forget` drops what was written, for instance while warming up."""
 
     def __init__(self, limit: int = LIMIT) -> None:
