@@ -30,6 +30,12 @@ def results() -> list[Result]:
     return [result for i in range(2) for result in made.run_of(i, 0.01).results]
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a failure nothing is sent again by itself while the test looks, however busy the machine is."""
+    monkeypatch.setattr(sender, "LEAST_PAUSE", 60.0)
+
+
 def _puts(results: list[Result], *, start: int = 0) -> list[str]:
     return [f"PUT runs/run-0000/results/{result.id.replace('::', '%3A%3A')}" for result in results[start:]]
 
@@ -48,6 +54,7 @@ def test_what_the_server_takes_at_once_never_touches_the_disk(
     assert headers["Content-Encoding"] == "gzip" and "Authorization" not in headers
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_token_goes_with_every_request_and_into_no_message(
     desk: Any, results: list[Result], caplog: pytest.LogCaptureFixture, spool_folder: Path
 ) -> None:
@@ -61,6 +68,7 @@ def test_a_token_goes_with_every_request_and_into_no_message(
     assert caplog.text and "bw_secret" not in caplog.text
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 401, 403])
 def test_what_cannot_be_sent_now_waits_and_is_sent_in_order(
     status: int, desk: Any, results: list[Result], caplog: pytest.LogCaptureFixture
