@@ -120,4 +120,4 @@ def test_what_cannot_be_told_is_exit_1_and_what_is_wrong_exit_2(
     assert main(["notify", "no-such-finding"]) == 2
     (folder / "benchwright.toml").write_text('store = "results.db"\n')
     assert main(["notify"]) == 2 and main(["notify", "finding-1"]) == 2
-    assert "no target is named" in capsys.readouterr().err
+    assert "there is nobody to notify" in capsys.readouterr().err

@@ -160,7 +160,7 @@ def test_what_has_no_name_is_refused_with_the_remedy() -> None:
     for function, why in (
         (Local, "inside"),
         (lambda x: x * held, "uses held of the function around it"),
-        (lambda x, by=2: x * by, "values for its arguments"),
+        (lambda x, by=2: x * by, "with default arguments"),
         (eval("lambda x: x"), "not in its file"),
     ):
         with pytest.raises(TargetError, match=why) as refused:
