@@ -30,10 +30,11 @@ from benchwright.records import (
     Target,
     Verdict,
 )
-from benchwright.records.trials import Stage, Trial
+from benchwright.records.trials import Pair, Stage, StageResult, Trial
 from benchwright.system.interrupts import Interrupt
 from benchwright.targets.sources import Request
 from benchwright.workflows.ab import trial as duel
+from benchwright.workflows.ab.pairs import later_length
 from benchwright.workflows.ab.trial import AbRules, MatchedCases, TrialDestination
 
 # The stage, the side, the case's name and the pair's number become a value; None is a failure.
@@ -154,6 +155,29 @@ def test_pairs_that_differ_much_make_longer_processes_and_end_early_where_more_w
     assert "40 tell changes from about" in row.why and "what helps is a quieter machine" in row.why
     durations = [result.case.load.duration for result in Scripted.made[0].results]
     assert durations[:13] == [None] * 8 + [2.0] * 4 + [4.0]
+
+
+@pytest.mark.parametrize(("change", "verdict"), [(0.2, Verdict.WORSE), (-0.2, Verdict.BETTER)])
+def test_a_change_that_shows_through_the_scatter_makes_no_process_longer(
+    hold: Callable[..., Trial], change: float, verdict: Verdict
+) -> None:
+    """Differences of 20 % that scatter by 5 % are no reason to measure longer, whichever their direction."""
+    noise = random.Random(5)
+    (row,) = hold(lambda _, side, *__: 1.0 + change * (side == "treatment") + noise.gauss(0, 0.05), "a").rows
+    assert row.verdict is verdict
+    assert max(heat.length for heat in row.heats) <= 1.0
+
+
+@pytest.mark.parametrize(("count", "length"), [(9, 1.0), (30, 4.0)])
+def test_the_second_look_is_as_long_as_usual_where_the_first_needed_few_pairs(count: int, length: float) -> None:
+    noise = random.Random(6)
+    pairs = [Pair(number=i, order="AB", control=1.0, treatment=1.25 + noise.gauss(0, 0.1)) for i in range(count)]
+    effect = Estimate(point=1.25, low=1.1, high=1.4)
+    first = StageResult(
+        stage=Stage.BENCHMARK, verdict=Verdict.WORSE, why="", pairs=tuple(pairs), effect=effect, length=4.0
+    )
+    assert later_length([first], 40) == length
+    assert later_length([replace(first, verdict=Verdict.UNCLEAR)], 40) == 4.0
 
 
 def test_a_length_that_was_asked_for_stays(hold: Callable[..., Trial], monkeypatch: pytest.MonkeyPatch) -> None:

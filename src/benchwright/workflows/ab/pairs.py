@@ -29,6 +29,7 @@ _SHORTEN_AFTER = 2  # pairs, if they show a clear change: the rest are shorter
 _SHORTEST = 0.2  # times the usual length
 _TIMES_SMALLEST = 5.0  # a change is clear when it is so many times the smallest that matters,
 _TIMES_SCATTER = 8.0  # and so many times what pairs scatter by
+_TIMES_APART = 2.0  # sizes of differences show a change when they are so many times as large as they lie apart
 _HALF_WIDTHS = 4.0  # median differences, over the root of the number of pairs: about half of the interval
 
 
@@ -204,7 +205,7 @@ class PairedTest:
             paired.length = min(paired.length, _SHORTEST)
         if len(sizes) not in _CHOOSING:
             return
-        if _HALF_WIDTHS * statistics.median(sizes) / math.sqrt(rules.pairs) > math.log1p(rules.smallest):
+        if _may_stay_undecided(sizes, rules):
             paired.length = min(_LONGEST, 2.0 * max(1.0, paired.length))
 
     def stage_result(self, stage: Stage) -> StageResult:
@@ -239,18 +240,37 @@ class PairedTest:
         return f"cut off after {_count(pairs)}" if self.left > 0 else f"{_count(rules.pairs)} could not tell"
 
 
-def later_length(heats: Sequence[StageResult]) -> float:
+def _may_stay_undecided(sizes: Sequence[float], rules: AbRules) -> bool:
+    """Whether pairs that differ by these logarithms, without their signs, may not decide even when all are measured.
+
+    Sizes that lie close together, far from zero, show a change: then how far they lie apart is what counts, and half of
+    the change is what an interval has to tell.
+    """
+    middle = statistics.median(sizes)
+    apart = statistics.median(abs(size - middle) for size in sizes)
+    scatter, needed = middle, math.log1p(rules.smallest)
+    if middle > _TIMES_APART * apart:
+        scatter, needed = apart, max(needed, middle / 2.0)
+    return _HALF_WIDTHS * scatter / math.sqrt(rules.pairs) > needed
+
+
+def later_length(heats: Sequence[StageResult], most: int) -> float:
     """How long the processes of the next look are, times the usual length: a fifth where the first look was clear.
 
-    What is eight times as large as the scatter of the pairs is still clear when they scatter twice as much.
+    What is eight times as large as the scatter of the pairs is still clear when they scatter twice as much. A first look
+    that was decided with half of the `most` pairs shows that processes of the usual length will do.
     """
     first = heats[0] if heats else None
-    ratios = [math.log(pair.ratio) for pair in (first.pairs if first else ()) if pair.ratio]
-    if first is None or first.effect is None or len(ratios) > _CHOOSING[0]:
-        return first.length if first else 1.0
+    if first is None:
+        return 1.0
+    ratios = [math.log(pair.ratio) for pair in first.pairs if pair.ratio]
+    if first.effect is None or first.verdict is Verdict.UNCLEAR or len(first.pairs) > most / 2:
+        return first.length
     change = math.log(first.effect.point)
     scatter = statistics.median(abs(ratio - change) for ratio in ratios)
-    return _SHORTEST if _TIMES_SCATTER * scatter < abs(change) else first.length
+    if len(ratios) <= _CHOOSING[0] and _TIMES_SCATTER * scatter < abs(change):
+        return _SHORTEST
+    return min(first.length, 1.0)
 
 
 def choose_metric(wanted: str, control: Result, treatment: Result) -> Metric | None:

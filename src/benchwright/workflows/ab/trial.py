@@ -168,7 +168,7 @@ class _TrialRunner:
         ]
         tests = [test_of(self._paired_case(stage, i, sides)) for i in indexes]
         for i, test in zip(indexes, tests, strict=True):
-            test.paired.length = later_length(self._heats[i])
+            test.paired.length = later_length(self._heats[i], self._rules.pairs)
         cases = "1 case" if len(tests) == 1 else f"{len(tests)} cases"
         most = max(test.left for test in tests)
         self._keeping.listener(Staged(text=_describe_stage(stage, cases, most)))
