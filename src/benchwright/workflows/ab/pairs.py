@@ -257,8 +257,8 @@ def _may_stay_undecided(sizes: Sequence[float], rules: AbRules) -> bool:
 def later_length(heats: Sequence[StageResult], most: int) -> float:
     """How long the processes of the next look are, times the usual length: a fifth where the first look was clear.
 
-    What is eight times as large as the scatter of the pairs is still clear when they scatter twice as much. A first look
-    that was decided with half of the `most` pairs shows that processes of the usual length will do.
+    What is eight times as large as the scatter of the pairs is still clear when they scatter twice as much. A first
+    look that was decided with half of the `most` pairs shows that processes of the usual length will do.
     """
     first = heats[0] if heats else None
     if first is None:
