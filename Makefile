@@ -8,7 +8,7 @@ NODE := dashboard/node_modules/.ready
 DEMO ?= demo
 INSTALL := $(BIN)/python scripts/install.py
 PYTEST := $(BIN)/python -m pytest
-WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")  # one more: many tests wait for children
+WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")  # two more: many tests wait for children
 # What `make check` tests: what is computed, not what is started. Models, containers, browsers and servers take longer.
 QUICK := $(addprefix tests/,analysis exchange/test_*.py machine/environment pages/test_*.py records report \
   schema targets units worker/engine worker/tasks test_config.py test_decorator.py test_errors.py test_house.py \
