@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from benchwright.errors import LoadError
+from benchwright.records import Failure
 from benchwright.system.texts import describe_error, words_of
 from benchwright.units import format_value
 
@@ -136,6 +137,20 @@ def describe_exit(line: str, code: int) -> str:
         names = {int(known): known.name for known in signal.Signals}
         return f"{line} was killed by {names.get(-code, f'signal {-code}')}"
     return f"{line} exited with status {code}"
+
+
+def failure_of_exit(line: str, code: int, *, timed_out: bool, limit: float, what: str) -> Failure | None:
+    """Why a command failed that took longer than its limit, or ended with a code; None when it did well.
+
+    `what` is what the remedy gives more time to: a test, a task.
+    """
+    if timed_out:
+        message = f"{line} took longer than {limit:g} s and was ended"
+        return Failure(kind="timeout", message=message, remedy=f"give the {what}, or --timeout, more time")
+    if code:
+        kind = "signal" if code < 0 else "exit"
+        return Failure(kind=kind, message=describe_exit(line, code), remedy=SEE_THE_LOG)
+    return None
 
 
 def _is_ours(step: TracebackType) -> bool:

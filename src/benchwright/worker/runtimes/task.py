@@ -17,7 +17,7 @@ from benchwright.system.scratch import OUTPUT_VARIABLE
 from benchwright.targets.tasks import binding, reader
 from benchwright.targets.tasks.definition import BACKSTOP, DAY, ReadyCommand, Task
 from benchwright.worker.runtimes import Loaded, Report
-from benchwright.worker.runtimes.failures import SEE_THE_LOG, describe_exit, shorten_command
+from benchwright.worker.runtimes.failures import failure_of_exit, shorten_command
 from benchwright.worker.runtimes.options import refuse_unknown
 from benchwright.worker.tasks import process
 from benchwright.worker.tasks.extraction import ExtractedValues, Extractor
@@ -171,12 +171,8 @@ class _Execution:
 
     def _failure(self, ended: CommandEnd, extracted: ExtractedValues) -> Failure | None:
         line = shorten_command(self._ready.argv)
-        if ended.timed_out:
-            message = f"{line} took longer than {self._limit:g} s and was ended"
-            return Failure(kind="timeout", message=message, remedy="give the task, or --timeout, more time")
-        if ended.code:
-            kind = "signal" if ended.code < 0 else "exit"
-            return Failure(kind=kind, message=describe_exit(line, ended.code), remedy=SEE_THE_LOG)
+        if failure := failure_of_exit(line, ended.code, timed_out=ended.timed_out, limit=self._limit, what="task"):
+            return failure
         if extracted.missing:
             why = "; ".join(f"{name}: {reason}" for name, reason in extracted.missing.items())
             remedy = "try the patterns on this log with `benchwright tasks check FILE --log LOG`, or mark it optional"

@@ -16,7 +16,7 @@ from benchwright.targets.specs.rows.converters import RowCollector, readers
 from benchwright.targets.specs.rows.entries import MOST_CUSTOM, MOST_ENTRIES, Entries
 from benchwright.worker.runtimes.binary.files import DeviceFiles, fill_tokens, last_word
 from benchwright.worker.runtimes.binary.words import PlaceholderValues, words
-from benchwright.worker.runtimes.failures import SEE_THE_LOG, describe_exit, shorten_command
+from benchwright.worker.runtimes.failures import failure_of_exit, shorten_command
 
 TOLD = 1.0  # seconds between two words to whoever watches the run
 MOST_KEPT = 100  # argument lists that are told
@@ -271,13 +271,7 @@ def _failure(argv: list[str], ended: ProgramEnd, allowed: float) -> Failure | No
     line = shorten_command(argv)
     if ended.lost:
         return Failure(kind="device", message=f"the device went away while {line} ran: {ended.lost}")
-    if ended.timed_out:
-        message = f"{line} took longer than {allowed:g} s and was ended"
-        return Failure(kind="timeout", message=message, remedy="give the test, or --timeout, more time")
-    if ended.status:
-        kind = "signal" if ended.status < 0 else "exit"
-        return Failure(kind=kind, message=describe_exit(line, ended.status), remedy=SEE_THE_LOG)
-    return None
+    return failure_of_exit(line, ended.status, timed_out=ended.timed_out, limit=allowed, what="test")
 
 
 def _bytes(path: Path) -> bytes:
