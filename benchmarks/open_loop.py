@@ -100,7 +100,7 @@ def ours(rate: float, seconds: float, arrivals: str = "poisson", loops: int = 0)
     prepared = prepare(Subject(call=call), load)
     samples = prepared.run(prepared.clock.now() + 5_000_000).samples
     late = samples.columns["lateness"]
-    return asdict(Punctuality(*_quantiles(late), intended_rate(samples), delivered_rate(samples, load.workers)))
+    return asdict(Punctuality(*_quantiles(late), intended_rate(samples, load), delivered_rate(samples, load)))
 
 
 def by_loadgen(rate: float, seconds: float, loops: int = 0) -> dict[str, float]:
