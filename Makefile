@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 TENSORFLOW ?= .venv-tensorflow
+RAY ?= .venv-ray
 BIN := $(VENV)/bin
 NODE := dashboard/node_modules/.ready
 DEMO ?= demo
@@ -16,6 +17,7 @@ QUICK := $(addprefix tests/,analysis exchange/test_*.py machine/environment page
 # Images of containers like to set it, and then each of some thousand processes compiles every library anew.
 unexport PYTHONDONTWRITEBYTECODE
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
+export BENCHWRIGHT_RAY_PYTHON ?= $(abspath $(RAY))/bin/python
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check test soak test-pages test-adbd lint bench dashboard types docs schema clean
@@ -34,18 +36,14 @@ check: lint  ## What to run before a commit: lint, and the tests that start next
 
 test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
 	@$(MAKE) --no-print-directory --jobs 5 --output-sync=target \
-	  lint test-pages dashboard $(VENV)/.test $(TENSORFLOW)/.ready $(VENV)/.programs
+	  dashboard $(VENV)/.collected $(VENV)/.test $(TENSORFLOW)/.ready $(VENV)/.programs
 	@$(INSTALL) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
 	@$(BIN)/python -m compileall -q src  # tests start Python some thousand times
-	@status=0; \
-	$(BIN)/python -W ignore scripts/with_postgres.py $(PYTEST) tests/store --ignore tests/store/remote -m "not serial and not soak" >$(VENV)/postgres.log 2>&1 & \
-	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial and not soak" || status=1; \
-	wait $$! || status=1; echo "the store on PostgreSQL:"; cat $(VENV)/postgres.log; \
-	$(PYTEST) -m "serial and not soak" $$(grep -rl --include "*.py" "mark\.serial" tests) || status=1; \
-	exit $$status
+	@$(BIN)/python scripts/run_tests.py $(WORKERS)
 
-soak: $(VENV)/.test $(TENSORFLOW)/.ready $(VENV)/.programs  ## The long hunts: thousands of mutations, kills at many instants. For a release.
+soak: $(VENV)/.test $(TENSORFLOW)/.ready $(RAY)/.ready $(VENV)/.programs  ## The long hunts: thousands of mutations, kills at many instants. For a release.
 	@$(PYTEST) -n $(WORKERS) --dist worksteal --timeout 1800 -m soak
+	@BENCHWRIGHT_TEST_TIMES=10 $(PYTEST) -n $(WORKERS) --dist worksteal --timeout 1800 $$(grep -rl --include "test_*.py" "from hunting import" tests)
 
 test-pages: $(NODE)  ## Unit tests of the dashboard's TypeScript, in seconds; make test runs them too.
 	@npm --prefix dashboard run --silent test
@@ -53,7 +51,8 @@ test-pages: $(NODE)  ## Unit tests of the dashboard's TypeScript, in seconds; ma
 test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is built first. Needs root and apt.
 	@scripts/adbd build/adbd
 	@unshare -n sh -c 'ip link set lo up; BENCHWRIGHT_ADBD=$(abspath build/adbd/adbd) \
-	  exec $(PYTEST) -n 0 tests/machine/devices/test_devices_adb.py tests/execution/hosts/test_hosts_adb.py'
+	  exec $(PYTEST) -n 0 tests/machine/devices/test_devices_adb.py tests/execution/hosts/test_hosts_adb.py \
+	  tests/execution/hosts/test_hosts_phones.py'
 
 lint: $(VENV)/.lint $(VENV)/.test $(NODE)  ## Formatting, lint, types, layers.
 	@$(BIN)/ruff check .
@@ -83,7 +82,7 @@ schema: $(VENV)/.core  ## Write what is generated: JSON Schema and the command l
 	@$(BIN)/python docs/generate_cli.py
 
 clean:  ## Remove what these commands made, the environment included.
-	rm -rf $(VENV) $(TENSORFLOW) $(DEMO) site build dist dashboard/node_modules src/benchwright/pages/dashboard/bundle .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(TENSORFLOW) $(RAY) $(DEMO) site build dist dashboard/node_modules src/benchwright/pages/dashboard/bundle .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 
 # ---- the environment: one stamp for each extra, made anew when pyproject.toml changes ----
 
@@ -106,9 +105,17 @@ $(VENV)/.%: pyproject.toml | $(BIN)/python
 	@$(INSTALL) -e '.[$*]'
 	@touch $@
 
+# Compiled once, and not by each worker at the same time.
+$(VENV)/.collected: $(VENV)/.test
+	@$(PYTEST) --collect-only -q >/dev/null 2>&1 || true
+	@touch $@
+
 # Programs of the system that tests need; never a file, so they are looked for each time.
 $(VENV)/.programs:
 	@scripts/need chromium chromium
+	@PATH="$$PATH:/usr/sbin" scripts/need sshd openssh-server
+	@PATH="$$PATH:/usr/sbin" scripts/need slurmctld slurm-wlm || true  # its tests say why they are skipped
+	@PATH="$$PATH:/usr/sbin" scripts/need munged munge || true
 	@scripts/need podman podman || true  # its tests say why they are skipped
 	@scripts/need crun crun || true
 
@@ -125,4 +132,11 @@ $(TENSORFLOW)/.ready: pyproject.toml
 	@echo "installing benchwright[tensorflow] into $(TENSORFLOW)"
 	@test -x $(TENSORFLOW)/bin/python || scripts/make-venv $(PYTHON) $(TENSORFLOW)
 	@$(TENSORFLOW)/bin/python scripts/install.py -e '.[tensorflow]'
+	@touch $@
+
+# For the tests of a Ray cluster, whose nodes need nothing of ours.
+$(RAY)/.ready: pyproject.toml
+	@echo "installing ray into $(RAY)"
+	@test -x $(RAY)/bin/python || scripts/make-venv $(PYTHON) $(RAY)
+	@$(RAY)/bin/python scripts/install.py ray==2.60.0
 	@touch $@

@@ -1,8 +1,8 @@
-"""The server: how fast pages get their data out of a million points, and uploads that lose nothing.
+"""The server: pages of up to ten million points, uploads that lose nothing, floods of results, bulk import.
 
     python benchmarks/server.py [--quick]
 
-Starts benchmarks/server/pages.py and benchmarks/server/uploads.py; each has flags of its own and prints its own lines.
+Starts the scripts in benchmarks/server one after the other; each has flags of its own and prints its own lines.
 """
 
 from __future__ import annotations
@@ -13,11 +13,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-QUICK = {"pages": ["--points", "20000", "--requests", "7", "--database", "sqlite"], "uploads": ["--seconds", "3"]}
+QUICK = {
+    "pages": ["--points", "20000", "--requests", "7", "--database", "sqlite"],
+    "uploads": ["--seconds", "3"],
+    "bulk": ["--results", "300", "--rounds", "2", "--database", "sqlite"],
+    "flood": ["--seconds", "2", "--database", "sqlite"],
+    "scale": ["--points", "100000", "--seconds", "5"],
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs both; 1 when a bar is clearly missed."""
+    """Runs all; 1 when a bar is clearly missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few seconds that show it works; bars are not judged")
     given = parser.parse_args(arguments)

@@ -10,13 +10,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from benchwright.pages import parts, shapes
+from benchwright.pages import compared_shapes, lab_shapes, list_shapes, parts, settings_shapes, shapes
 from benchwright.records import Scalar
 
+_MODULES = (parts, list_shapes, settings_shapes, lab_shapes, compared_shapes, shapes)
 FILE = Path(__file__).parent / "src" / "shapes.ts"
 _NAMES: dict[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 _HEAD = """\
-// Generated from src/benchwright/pages/shapes.py and parts.py: `make types` writes it anew.
+// Generated from shapes.py, compared_shapes.py, list_shapes.py and parts.py of benchwright.pages by `make types`.
 
 export type Scalar = string | number | boolean | null;
 export type Value = Scalar | Value[] | { [name: string]: Value };
@@ -26,8 +27,8 @@ export type Value = Scalar | Value[] | { [name: string]: Value };
 def text() -> str:
     """The whole file."""
     seen: dict[str, str] = {}
-    for kind in [*vars(parts).values(), *vars(shapes).values()]:
-        if isinstance(kind, type) and kind.__module__ in (parts.__name__, shapes.__name__):
+    for kind in [kind for module in _MODULES for kind in vars(module).values()]:
+        if isinstance(kind, type) and kind.__module__ in [module.__name__ for module in _MODULES]:
             _declare(kind, seen)
     return _HEAD + "".join(seen.values())
 

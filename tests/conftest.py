@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import io
 import os
 import shutil
@@ -24,10 +25,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import browsers
+import worker_nursery
 from benchwright import records
 from benchwright.cli import main
+from benchwright.execution.hosts.local import LocalWorker
 
 ROOT = Path(__file__).parent.parent
+FRESH = bool(os.environ.get("BENCHWRIGHT_TEST_FRESH"))  # start every worker as usual
 
 _INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 _FLOAT = st.floats(allow_subnormal=False, allow_nan=False, allow_infinity=False)
@@ -50,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts the tests in the background has Ctrl-C ignored, here and in every child.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup has this one ignored
+    gc.disable()  # until all tests are collected: what libraries and tests make on the way stays
     # Where this is set, every child compiles every library anew, which more than doubles what a start costs.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
@@ -62,7 +67,35 @@ def pytest_configure(config: pytest.Config) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:  # workers share what the first process made
         cache = os.environ["BENCHWRIGHT_CACHE"] = tempfile.mkdtemp(prefix="benchwright-cache-")
         os.environ["BENCHWRIGHT_SPOOL"] = f"{cache}/spool"
+        os.environ["BENCHWRIGHT_CLOUD_LEDGER"] = f"{cache}/cloud.jsonl"
         config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
+
+
+def pytest_collection_finish() -> None:
+    # A million objects of libraries and tests are there by now. Whatever measures in this process collects garbage
+    # first, and need not look through all of them each time.
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # what a test left open is complained about in the end
+
+
+@pytest.fixture(scope="session")
+def _nursery() -> Iterator[worker_nursery.Nursery]:
+    nursery = worker_nursery.Nursery()
+    yield nursery
+    nursery.end()
+
+
+@pytest.fixture(autouse=True)
+def _quick_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of runs in this process are forked, unless they must be started as usual."""
+    if request.node.get_closest_marker("fresh") or request.node.get_closest_marker("soak") or FRESH:
+        return
+    nursery = request.getfixturevalue("_nursery")
+    monkeypatch.setattr(LocalWorker, "_spawn", worker_nursery.spawner(nursery, LocalWorker._spawn))
 
 
 @pytest.fixture(scope="session")

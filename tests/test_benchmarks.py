@@ -31,6 +31,8 @@ SCRIPTS = (
     "bisection",
     "drift",
     "busy_bisection",
+    "fleet",
+    "fleet_lab",
 )
 _FIGURE = re.compile(r"-?[\d,.]+ \S+  \[-?[\d,.]+, -?[\d,.]+\]")
 

@@ -28,6 +28,7 @@ def folder(tmp_path: Path, root: Path) -> Path:
     return folder
 
 
+@pytest.mark.soak
 def test_one_spec_measures_compares_and_explains_a_real_model_on_three_backends(
     folder: Path, inside: Benchwright, tmp_path: Path
 ) -> None:

@@ -30,12 +30,13 @@ HOMES = {
     "ai_edge_litert": ("worker/runtimes/litert",),
     "fsspec": ("fetch/", "exchange/uploads/"),
     "gcsfs": ("fetch/",),
-    "google": ("exchange/uploads/bigquery", "fetch/clouds"),
+    "google": ("exchange/uploads/bigquery", "fetch/clouds", "cloud/providers/google"),
     "aiohttp": ("fetch/clouds",),
     "requests": ("exchange/uploads/bigquery",),
     "matplotlib": ("report/", "compat/perfzero/plots"),
     "onnxruntime": ("worker/runtimes/onnxruntime", "compat/neuronperf/"),
     "onnx": ("worker/runtimes/onnxruntime",),
+    "oci": ("cloud/providers/oci",),
     "openvino": ("worker/runtimes/openvino", "compat/neuronperf/"),
     "sqlalchemy": ("store/",),
     "alembic": ("store/",),
@@ -44,6 +45,10 @@ HOMES = {
     "click": ("cli/",),
     "rich": ("report/",),
     "apprise": ("notify/apprise",),
+    "azure": ("cloud/providers/azure",),
+    "boto3": ("cloud/providers/aws",),
+    "botocore": ("cloud/providers/aws",),
+    "ray": ("execution/hosts/ray_bridge.py",),
     "pandas": ("report/",),
     "pyarrow": ("store/",),
     "yaml": ("targets/specs/places.py",),
@@ -52,8 +57,9 @@ HOMES = {
     "starlette": ("server/",),
     "uvicorn": ("server/",),
     "prometheus_client": ("server/",),
-    "orjson": ("pages/encoding.py", "server/"),
+    "orjson": ("pages/view_json.py", "schema/quick_json.py", "server/"),
     "httpx2": ("store/remote",),
+    "joserfc": ("server/openid",),
     "httpcore2": ("store/remote",),  # what httpx2 is built on: its connections are watched
 }
 EVERYWHERE = {"numpy", "psutil"}
@@ -64,7 +70,7 @@ def test_the_contracts_name_every_adapter(root: Path) -> None:
     listed = {m for c in tool["contracts"] if c["type"] == "independence" for m in c["modules"]}
     expected = {
         reference.partition(":")[0]
-        for group in ("runtimes", "sources", "monitors", "profilers", "operators", "notifiers")
+        for group in ("runtimes", "sources", "monitors", "profilers", "operators", "clouds", "notifiers")
         for reference in plugins.BUILTIN[group].values()
     }
     assert listed == expected

@@ -9,15 +9,18 @@ from typing import Any
 
 import pytest
 
+from benchwright import schema
 from benchwright.analysis import operator_changes
 from benchwright.analysis.operators import FAMILIES, family
 from benchwright.pages.site.files import answer_name
 from benchwright.records import Operator
+from benchwright.records.code import CodeLinks, safe_link
 from benchwright.units import _SCALES, format_probability, format_value, scale_for
 
 TABLES = Path(__file__).parents[1] / "dashboard" / "tests" / "shared"
 OPERATORS: Any = json.loads((TABLES / "operators.json").read_text(encoding="utf-8"))
 NUMBERS: Any = json.loads((TABLES / "numbers.json").read_text(encoding="utf-8"))
+CODE: Any = json.loads((TABLES / "code.json").read_text(encoding="utf-8"))
 NAMES: Any = json.loads((TABLES / "names.json").read_text(encoding="utf-8"))
 _Key = Callable[[Operator], Hashable]
 
@@ -77,3 +80,13 @@ def _matched(case: dict[str, Any]) -> list[list[int | None]]:
 
 def _place(operators: list[Operator], one: Operator | None) -> int | None:
     return next((place for place, operator in enumerate(operators) if operator is one), None)
+
+
+def test_addresses_of_code_are_filled_in_so() -> None:
+    links = {name: schema.decode(CodeLinks, fields) for name, fields in CODE["links"].items()}
+    assert [[n, c, links[n].commit_link(c)] for n, c, _ in CODE["commits"]] == CODE["commits"]
+    assert [[n, a, b, links[n].compare_link(a, b)] for n, a, b, _ in CODE["ranges"]] == CODE["ranges"]
+    assert [[n, r, links[n].request_link(r)] for n, r, _ in CODE["requests"]] == CODE["requests"]
+    assert [[n, a, links[n].author_link(a)] for n, a, _ in CODE["authors"]] == CODE["authors"]
+    assert [[n, r, s, links[n].request_of(r, s)] for n, r, s, _ in CODE["numbers"]] == CODE["numbers"]
+    assert [[url, bool(safe_link(url))] for url, _ in CODE["safe"]] == CODE["safe"]

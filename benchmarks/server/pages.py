@@ -41,6 +41,7 @@ from benchwright.records import (
 )
 from benchwright.records.findings import Finding
 from benchwright.store import open_store
+from benchwright.store.sql import SqlStore
 
 CASES = 250
 METRICS = (
@@ -128,7 +129,7 @@ def pages(ask: Ask, runs: int, points: int) -> list[Page]:
             what=f"two runs over {CASES * len(METRICS):,} series",
             path=pair,
             most=100,
-            holds=lambda told: len(told["lines"]) == CASES * len(METRICS),
+            holds=lambda told: len(told["lines"]) == min(500, CASES * len(METRICS)),  # the first page
         ),
         Page(what="the overview", path=lambda _: "overview", most=100, holds=lambda told: len(told["suites"]) > 1),
         Page(
@@ -237,6 +238,12 @@ def _store(database: str, folder: Path) -> Iterator[str]:
         server.cleanup()
 
 
+def settle(store: SqlStore) -> None:
+    """Counts everything as judged: a server would begin with that now, and has done it long ago where it is in use."""
+    while batch := store.arrived():
+        store.settle_arrivals(batch)
+
+
 def fill(url: str, *, runs: int, long: int) -> None:
     """`runs` runs of every case, and a case of its own with `long` points."""
     cases = [_case(f"case-{i:03d}.onnx", "onnxruntime", i % 4) for i in range(CASES)]
@@ -246,7 +253,9 @@ def fill(url: str, *, runs: int, long: int) -> None:
         store.add_run(_run(0, [_result(0, case, 0, draw) for case in cases]))
         store.add_run(_run(runs, [_result(runs, lonely, i, draw, METRICS[:1]) for i in range(LONG_ROUNDS)]))
         for case in cases[:20]:
-            store.keep_finding(_finding(case, runs // 2))
+            store.keep_finding(finding_of(case, ENVIRONMENT, runs // 2, _run_id, _at))
+        assert isinstance(store, SqlStore)
+        settle(store)
     like(url, 0, range(1, runs))
     like(url, runs, range(runs + 1, runs + long // LONG_ROUNDS))
     if url.startswith("postgresql"):
@@ -302,7 +311,7 @@ def _copied(
     from benchwright.store.sql.rows import SqlRows
 
     began = round((START + timedelta(hours=number)).timestamp() * 1e6)
-    own = {"run_id": write.add_header(SqlRows(connection), _run(number, ())), "revision": _revision(number).id}
+    own = {"run_id": write.add_header(SqlRows(connection), _run(number, ())), "revision": revision_of(number).id}
     rows = [
         {name: value for name, value in model.items() if name != "id"}
         | own
@@ -320,7 +329,7 @@ def _copied(
 
 def _run(number: int, results: Sequence[Result]) -> Run:
     return Run(
-        id=_run_id(number), started_at=_at(number), harness="1", revision=_revision(number), results=tuple(results)
+        id=_run_id(number), started_at=_at(number), harness="1", revision=revision_of(number), results=tuple(results)
     )
 
 
@@ -332,7 +341,8 @@ def _at(number: int, part: int = 0) -> str:
     return (START + timedelta(hours=number, seconds=part)).isoformat()
 
 
-def _revision(number: int) -> Revision:
+def revision_of(number: int) -> Revision:
+    """A commit for the run of that number."""
     return Revision(
         vcs="git", id=schema.fingerprint(number) + "00000000", subject=f"Change number {number}", author="Ada"
     )
@@ -355,19 +365,23 @@ def _result(
         environment=ENVIRONMENT,
         started_at=_at(number, i),
         duration=1.0,
-        metrics=tuple(_metric(name, unit, better, value) for name, unit, better in metrics),
+        metrics=tuple(metric_of(name, unit, better, value) for name, unit, better in metrics),
         instrument={"verdict": "trustworthy", "recorded_calls": 1000},
     )
 
 
-def _metric(name: str, unit: str, better: Better, value: float) -> Metric:
+def metric_of(name: str, unit: str, better: Better, value: float) -> Metric:
+    """A metric with an interval around its value."""
     estimate = Estimate(point=value, low=value * 0.998, high=value * 1.002, method="order statistics")
     return Metric(name=name, unit=unit, better=better, estimate=estimate, count=1000)
 
 
-def _finding(case: Case, number: int) -> Finding:
+def finding_of(
+    case: Case, environment: Environment, number: int, run_id: Callable[[int], str], at: Callable[[int], str]
+) -> Finding:
+    """An open finding of a case at the run of that number."""
     before, after = (Estimate(point=point, low=point * 0.99, high=point * 1.01) for point in (0.01, 0.011))
-    series = schema.series_key(case, ENVIRONMENT, "latency_p50")
+    series = schema.series_key(case, environment, "latency_p50")
     return Finding(
         id=schema.fingerprint(series)[:10],
         series=series,
@@ -380,9 +394,9 @@ def _finding(case: Case, number: int) -> Finding:
         params=json.dumps(dict(case.params), separators=(",", ":")),
         metric="latency_p50",
         unit="s",
-        machine=schema.environment_key(ENVIRONMENT),
-        run=_run_id(number),
-        found_at=_at(number),
+        machine=schema.environment_key(environment),
+        run=run_id(number),
+        found_at=at(number),
     )
 
 

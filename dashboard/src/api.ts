@@ -2,8 +2,11 @@
 // A file calls benchwright_site.put(name, data): scripts load everywhere, also from a disk, where fetch does not.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { learn } from "./parts/code";
 
 export type Query = { [name: string]: string | undefined };
+/** What a path is asked with: a parameter may be there several times. */
+export type Asked = { [name: string]: string | readonly string[] | undefined };
 
 export interface Answer<T> {
   data?: T;
@@ -39,23 +42,28 @@ if (globalThis.benchwright_site) {
 }
 
 /** What the path gives; rejects with a sentence a person can read. */
-export async function get<T>(path: string, query: Query = {}): Promise<T> {
-  return (isStatic ? await fromFile(path, query) : await fromServer("GET", address(path, query))) as T;
+export async function get<T>(path: string, query: Asked = {}): Promise<T> {
+  const answer = isStatic ? await fromFile(path, query) : await fromServer("GET", address(path, query));
+  learn(answer);
+  return answer as T;
 }
 
 /** Sends a change; rejects with a sentence a person can read. */
 export async function send<T>(method: "POST" | "PATCH" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> {
-  return (await fromServer(method, address(path, {}), body)) as T;
+  const answer = await fromServer(method, address(path, {}), body);
+  learn(answer);
+  return answer as T;
 }
 
 /** The data of a path while a page shows it; asked again when path, query or `again` change. */
-export function useData<T>(path: string | null, query: Query = {}, again = 0): Answer<T> {
+export function useData<T>(path: string | null, query: Asked = {}, again = 0): Answer<T> {
   return useAsked(path === null ? null : address(path, query), () => get<T>(path ?? "", query), again);
 }
 
 /** The data of several paths at once, in their order; asked again when any of them or `again` changes. */
-export function useAll<T>(paths: readonly string[], again = 0): Answer<T[]> {
-  return useAsked(paths.join(" "), () => Promise.all(paths.map((path) => get<T>(path))), again);
+export function useAll<T>(paths: readonly string[], again = 0, query: Asked = {}): Answer<T[]> {
+  const all = paths.map((path) => address(path, query)).join(" ");
+  return useAsked(all, () => Promise.all(paths.map((path) => get<T>(path, query))), again);
 }
 
 /** What `ask` answers while a page shows it. Asked again when `key` or `again` change; null asks for nothing. */
@@ -87,11 +95,17 @@ export function useLast<T>(answer: Answer<T>): Answer<T> {
 }
 
 /** Where the server answers; relative, so that it may live below any path. */
-export function address(path: string, query: Query): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value) search.set(name, value);
+export function address(path: string, query: Asked): string {
+  const search = new URLSearchParams(pairsOf(query));
   const text = search.toString();
   return `api/v1/${path}${text ? `?${text}` : ""}`;
+}
+
+/** Every parameter that is not empty, those with several values several times. */
+function pairsOf(query: Asked): [name: string, value: string][] {
+  return Object.entries(query).flatMap(([name, value]) =>
+    [value ?? ""].flat().flatMap((one): [string, string][] => (one ? [[name, one]] : [])),
+  );
 }
 
 /** Opens the prompt of frame/token.tsx. */
@@ -122,7 +136,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error("what came is not an answer of a Benchwright server");
+    throw new Error("the answer did not come from a Benchwright server");
   }
 }
 
@@ -137,29 +151,44 @@ function message(text: string): string | undefined {
 
 // ---- a published site ----
 
-const LISTS = ["runs", "series", "findings"]; // a site has each whole, and pages filter it
+const LISTS = ["runs", "series", "findings", "causes"]; // a site has each whole, and pages filter it
 
 /** Whether this can be had: a server answers everything, a site holds what was published with it. */
-export function isThere(path: string, query: Query = {}): boolean {
+export function isThere(path: string, query: Asked = {}): boolean {
   return !isStatic || fileOf(path, query) !== undefined;
 }
 
-async function fromFile(path: string, query: Query): Promise<unknown> {
+/** What a site holds of a path: the questions that it can answer. */
+export function publishedQueries(path: string): { [name: string]: string }[] {
+  const begin = `${fileName(path, {})}.`;
+  return [...files.keys()]
+    .filter((name) => name.startsWith(begin))
+    .map((name) => Object.fromEntries(name.slice(begin.length).split(".").map(pairOf)));
+}
+
+function pairOf(written: string): [string, string] {
+  const [name = "", ...rest] = decodeURIComponent(written.replace(/_(?=[0-9a-f]{2})/g, "%")).split("=");
+  return [name, rest.join("=")];
+}
+
+async function fromFile(path: string, query: Asked): Promise<unknown> {
   const file = fileOf(path, query);
   if (file !== undefined && !here.has(file)) await loaded(file);
-  if (file === undefined || !here.has(file)) throw new Error("this was not published with the site");
+  if (file === undefined || !here.has(file)) throw new Error("not included in this published copy");
   return here.get(file);
 }
 
-function fileOf(path: string, query: Query): string | undefined {
+function fileOf(path: string, query: Asked): string | undefined {
   const exact = files.get(fileName(path, query));
   return exact ?? (LISTS.includes(path.split("/", 1)[0]!) ? files.get(fileName(path, {})) : undefined);
 }
 
 /** The name under which a site keeps what a path gives; `pages.site.files.answer_name` in Python is the same. */
-export function fileName(path: string, query: Query): string {
-  const pairs = Object.entries(query).filter(([, value]) => value);
-  const words = pairs.map(([name, value]) => `${name}=${value}`).sort();
+export function fileName(path: string, query: Asked): string {
+  const words = Object.entries(query)
+    .flatMap(([name, given]) => [given].flat().map((value) => (value ? `${name}=${value}` : "")))
+    .filter(Boolean)
+    .sort();
   return [...path.split("/").map((part) => safe(decodeURIComponent(part))), ...words.map(safe)].join(".");
 }
 

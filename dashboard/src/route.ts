@@ -45,6 +45,16 @@ export function open(address: string): void {
   location.hash = address;
 }
 
+/** Several values in one parameter: `listed(["a", "b,c"])` is "a,b%2Cc". */
+export function listed(values: readonly string[]): string {
+  return values.map((one) => encodeURIComponent(one)).join(",");
+}
+
+/** The values that `listed` put into a parameter. */
+export function unlisted(text: string | undefined): string[] {
+  return (text ?? "").split(",").filter(Boolean).map(decoded);
+}
+
 /** The present route, again whenever it changes. */
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => parse(location.hash));

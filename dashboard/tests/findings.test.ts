@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chosen, linkTo, statesOf } from "../src/pages/findings/chosen";
+import { FINDINGS, inOrder, linkTo, published, statesOf } from "../src/pages/findings/chosen";
 import { parse } from "../src/route";
 import { estimate, finding } from "./samples";
 
@@ -8,7 +8,9 @@ const ALL = [
   finding("f2", { found_at: 2, params: { batch: 9 }, effect: estimate(0.5), verdict: "better", machine: "m2" }),
   finding("f3", { found_at: 2, case: "bert", effect: estimate(1.3), suite: "weekly" }),
 ];
-const ids = (query: { [name: string]: string }) => chosen(ALL, query).map(({ id }) => id);
+const PAGE = { findings: ALL, counts: {}, total: 3, facets: [], next: "", code: {} };
+const ids = (query: { [name: string]: string }) =>
+  inOrder(FINDINGS, published(FINDINGS, PAGE, query).rows, query).map(({ id }) => id);
 
 test("people's work is shown unless the address says otherwise", () => {
   expect(statesOf({})).toEqual(["open", "acknowledged"]);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { columnMean, heatScale, nameOf } from "../src/pages/matrix/heat";
+import { shortened } from "../src/pages/matrix/pareto";
 import { matrix } from "./samples";
 
 test("without a base a cell is as strong as its logarithm", () => {
@@ -45,4 +46,42 @@ test("a column's mean is geometric, over the rows that have a ratio", () => {
 
 test("what cases lack has a name", () => {
   expect([nameOf("-", "batch"), nameOf("8", "batch")]).toEqual(["no batch", "8"]);
+});
+
+test("by row, each row goes from pale to strong whatever the others hold", () => {
+  const all = matrix("lower", ["a", "b"], [1, 10], [1000, 2000]);
+  const heat = heatScale(all, null, "row");
+  expect(all.cells.map((cell) => heat.of(cell).strength)).toEqual(
+    [0.08, 1, 0.08, 1].map((of) => expect.closeTo(of, 9)),
+  );
+  const columns = heatScale(all, null, "column");
+  expect(all.cells.map((cell) => columns.of(cell).strength)).toEqual(
+    [0.08, 0.08, 1, 1].map((of) => expect.closeTo(of, 9)),
+  );
+  expect(heat.legend.map(({ words }) => words)).toEqual(["lowest of its row", "highest of its row"]);
+});
+
+test("a row of nearly equal values stays pale", () => {
+  const all = matrix("lower", ["a", "b"], [100, 101], [1, 1.25]);
+  const strengths = all.cells.map((cell) => heatScale(all, null, "row").of(cell).strength);
+  expect(strengths[1]).toBeLessThan(0.15);
+  expect(strengths[3]).toBeCloseTo(1, 9);
+});
+
+test("what was measured in quarantine is neither better nor worse, nor the best of its row", () => {
+  const all = matrix("lower", ["a", "b", "c"], [2, 1, 4], [2, 1, 4]);
+  all.cells[1] = { ...all.cells[1]!, is_held: true };
+  const best = heatScale(all, "best");
+  expect(all.cells.map(best.shown)).toEqual([1, 0.5, 2, 2, 1, 4]);
+  expect(all.cells.map((cell) => best.of(cell).tone)).toEqual(["plain", "plain", "worse", "worse", "plain", "worse"]);
+  const beside = heatScale(all, { column: "b" });
+  expect(all.cells.map((cell) => beside.of(cell).tone)).toEqual(["plain", "plain", "plain", "worse", "plain", "worse"]);
+  expect(columnMean(all, best, 1)).toEqual({ mean: 1, rows: 1 });
+});
+
+test("a name in a picture keeps its last words", () => {
+  const name = "Example Server 7, 32 cores runtime=openvino batch_size=8";
+  expect(shortened(name, 80)).toBe(name);
+  expect(shortened(name, 34)).toBe("… runtime=openvino batch_size=8");
+  expect(shortened(name, 3)).toBe("… batch_size=8");
 });

@@ -1,6 +1,19 @@
 // Records as a server sends them, whole, with what a test cares about put in.
 
-import type { Cell, Estimate, FindingLine, Mark, Matrix, Operator, SeriesLine, SeriesView } from "../src/shapes";
+import type {
+  CauseLine,
+  Cell,
+  ComparedLine,
+  Comparison,
+  Estimate,
+  FindingLine,
+  Mark,
+  Matrix,
+  Operator,
+  SeriesLine,
+  SeriesView,
+  Verdict,
+} from "../src/shapes";
 
 export function estimate(point: number, low: number | null = null, high: number | null = null): Estimate {
   return { point, low, high, confidence: 0.95, method: "bootstrap" };
@@ -31,6 +44,7 @@ export function seriesLine(part: Partial<SeriesLine> = {}): SeriesLine {
 
 export function seriesView(line: Partial<SeriesLine>, part: Partial<SeriesView> = {}): SeriesView {
   return {
+    code: {},
     line: seriesLine(line),
     at: [],
     point: [],
@@ -45,6 +59,16 @@ export function seriesView(line: Partial<SeriesLine>, part: Partial<SeriesView> 
     marks: [],
     notes: [],
     related: [],
+    rounds: [],
+    branch: [],
+    branches: [],
+    main: "",
+    committed: [],
+    releases: [],
+    quarantines: [],
+    repository: [],
+    repositories: [],
+    prices: [],
     ...part,
   };
 }
@@ -68,7 +92,20 @@ export function matrix(better: string, columns: string[], ...rows: (number | nul
     points.flatMap((point, column): Cell[] =>
       point === null
         ? []
-        : [{ row, column, estimate: estimate(point), relative: null, series: "", result: "", run: "" }],
+        : [
+            {
+              row,
+              column,
+              estimate: estimate(point),
+              relative: null,
+              series: "",
+              result: "",
+              run: "",
+              standing: "",
+              is_held: false,
+              price: "",
+            },
+          ],
     ),
   );
   return {
@@ -86,6 +123,63 @@ export function matrix(better: string, columns: string[], ...rows: (number | nul
     chosen: {},
     choices: {},
     missing: [],
+    row_count: rows.length,
+    column_count: columns.length,
+    next: "",
+  };
+}
+
+/** One row of a comparison; the verdicts are those of the second side and of further ones. */
+export function comparedLine(name: string, part: Partial<ComparedLine> = {}, ...further: Verdict[]): ComparedLine {
+  return {
+    case: name,
+    params: {},
+    metric: "latency_p50",
+    unit: "s",
+    better: "lower",
+    before: estimate(1),
+    after: estimate(1),
+    ratio: estimate(1),
+    verdict: "unclear",
+    sentence: "unclear",
+    before_result: "",
+    after_result: "",
+    series: [name],
+    machine: "",
+    suite: name,
+    others: further.map((verdict) => ({
+      after: estimate(1),
+      ratio: estimate(1),
+      verdict,
+      sentence: verdict,
+      result: "",
+      series: "",
+    })),
+    ...part,
+  };
+}
+
+export function comparison(lines: ComparedLine[]): Comparison {
+  const side = { given: "run:a", label: "a", runs: ["a"], at: 0, revision: "", repository: "" };
+  return {
+    a: side,
+    b: side,
+    lines,
+    differences: [],
+    metrics: ["latency_p50"],
+    counts: {},
+    notes: [],
+    others: [],
+    other_counts: [],
+    means: [],
+    total: lines.length,
+    changed: 0,
+    found: lines.length,
+    fitting: lines.length,
+    judged: ["latency_p50"],
+    control: "",
+    code: {},
+    next: "",
   };
 }
 
@@ -112,6 +206,33 @@ export function finding(id: string, part: Partial<FindingLine> = {}): FindingLin
     culprit: null,
     spark: [],
     drift: null,
+    revisions: [],
+    repository: "",
+    cause: "cause-1",
+    ...part,
+  };
+}
+
+export function cause(id: string, part: Partial<CauseLine> = {}): CauseLine {
+  return {
+    id,
+    lead: finding("f1"),
+    culprit: null,
+    findings: 1,
+    series: 1,
+    cases: 1,
+    worse: 1,
+    better: 0,
+    largest: 1.1,
+    median: 1.1,
+    metrics: ["latency_p50"],
+    machines: { m1: "lab" },
+    suites: ["nightly"],
+    state: "open",
+    states: { open: 1 },
+    assignees: [],
+    found_at: 0,
+    newest_at: 0,
     ...part,
   };
 }

@@ -1,11 +1,17 @@
 import { expect, test } from "vitest";
 import { isDrift, levelsOf, linesOf, marksOf, shownAs, slopeOf } from "../src/pages/series/lines";
+import { chiefMetrics } from "../src/parts/casetable";
+import { priceReleases } from "../src/parts/prices";
 import { mark, seriesView } from "./samples";
 
 test("the address says how it is drawn", () => {
   const views = [seriesView({}), seriesView({ unit: "B" })];
   expect(shownAs(views, {})).toEqual({
     range: null,
+    commits: false,
+    each: false,
+    branches: [],
+    others: true,
     log: false,
     zero: false,
     band: true,
@@ -83,4 +89,28 @@ test("a drift rises by the same share each time, with the steps that lie on it",
     [20, 30, 6],
     [30, 40, 12],
   ]);
+});
+
+test("a change of the price stands on the axis, and the first price does not", () => {
+  const view = seriesView({});
+  const prices = [
+    { at: 1, run: "a", price: "on demand", factor: null },
+    { at: 5, run: "b", price: "reserved", factor: 0.5 },
+    { at: 9, run: "c", price: "in euros", factor: null },
+  ];
+  expect(priceReleases([{ ...view, prices }])).toEqual([
+    { name: "price −50.0 %", at: 5, revision: "" },
+    { name: "another price", at: 9, revision: "" },
+  ]);
+});
+
+test("what the work costs is among the first columns of a run", () => {
+  expect(chiefMetrics(["a", "b", "c", "d", "e", "cost_per_million", "cost_per_run"])).toEqual([
+    "a",
+    "b",
+    "c",
+    "d",
+    "cost_per_million",
+  ]);
+  expect(chiefMetrics(["a", "cost_per_run"])).toEqual(["a", "cost_per_run"]);
 });

@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from benchwright.workflows.ab.run import ab as ab
     from benchwright.workflows.bisect.run import MeasuredBisection as MeasuredBisection
     from benchwright.workflows.bisect.run import bisect as bisect
+    from benchwright.workflows.comparison import BaselineComparison as BaselineComparison
     from benchwright.workflows.comparison import ComparedRuns as ComparedRuns
     from benchwright.workflows.comparison import compare as compare
+    from benchwright.workflows.comparison import compare_several as compare_several
     from benchwright.workflows.findings import FindingList as FindingList
     from benchwright.workflows.findings import findings as findings
     from benchwright.workflows.history import TargetHistory as TargetHistory
     from benchwright.workflows.history import history as history
+    from benchwright.workflows.lab.submission import LabRequest as LabRequest
     from benchwright.workflows.run import MeasuredRun as MeasuredRun
     from benchwright.workflows.run import run as run
 
@@ -44,10 +47,13 @@ _HOMES = {
     "run": "benchwright.workflows.run",
     "MeasuredBisection": "benchwright.workflows.bisect.run",
     "bisect": "benchwright.workflows.bisect.run",
+    "BaselineComparison": "benchwright.workflows.comparison",
     "ComparedRuns": "benchwright.workflows.comparison",
     "compare": "benchwright.workflows.comparison",
+    "compare_several": "benchwright.workflows.comparison",
     "FindingList": "benchwright.workflows.findings",
     "findings": "benchwright.workflows.findings",
+    "LabRequest": "benchwright.workflows.lab.submission",
     "TargetHistory": "benchwright.workflows.history",
     "history": "benchwright.workflows.history",
     "BenchwrightError": "benchwright.errors",

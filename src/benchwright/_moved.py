@@ -33,12 +33,16 @@ MOVED = {
     "json_schema": "schema.json_schema",
     "marks": "decorator",
     "monitors": "machine.monitors",
+    "pages.encoding": "pages.view_json",
+    "pages.pairing": "pages.pairs",
     "profilers": "worker.profilers",
     "regress": "analysis.detection",
     "runtimes": "worker.runtimes",
+    "schema.encoding": "schema.plain_values",
     "sources": "targets.sources",
     "store.retention": "store.sql.retention",
     "uploads": "exchange.uploads",
+    "workflows.judging": "workflows.judgement",
 }
 
 

@@ -12,6 +12,11 @@ TYPE_CHECKING = False  # not from `typing`: a worker imports this for one name
 if TYPE_CHECKING:
     from typing import Any
 
+    from benchwright.cloud.orders import Instance as Instance
+    from benchwright.cloud.orders import InstanceState as InstanceState
+    from benchwright.cloud.orders import MachineShape as MachineShape
+    from benchwright.cloud.orders import Order as Order
+    from benchwright.cloud.provider import CloudProvider as CloudProvider
     from benchwright.exchange import Exporter as Exporter
     from benchwright.exchange import Importer as Importer
     from benchwright.exchange.importers.source_file import Given as Given
@@ -35,9 +40,15 @@ if TYPE_CHECKING:
     from benchwright.store.archive import Annotation as Annotation
     from benchwright.store.archive import Archive as Archive
     from benchwright.store.archive import Columns as Columns
+    from benchwright.store.archive import CommitFacts as CommitFacts
+    from benchwright.store.archive import FacetCounts as FacetCounts
+    from benchwright.store.archive import FacetValues as FacetValues
     from benchwright.store.archive import ListedSeries as ListedSeries
     from benchwright.store.archive import Machine as Machine
+    from benchwright.store.archive import NamedView as NamedView
     from benchwright.store.archive import ResultOutcome as ResultOutcome
+    from benchwright.store.archive import RunChoice as RunChoice
+    from benchwright.store.archive import RunLabels as RunLabels
     from benchwright.store.archive import SeriesFilter as SeriesFilter
     from benchwright.store.archive import Valued as Valued
     from benchwright.store.live import Progress as Progress
@@ -56,7 +67,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "Annotation": "benchwright.store.archive",
     "Archive": "benchwright.store.archive",
+    "CloudProvider": "benchwright.cloud.provider",
     "Columns": "benchwright.store.archive",
+    "CommitFacts": "benchwright.store.archive",
+    "FacetCounts": "benchwright.store.archive",
+    "FacetValues": "benchwright.store.archive",
     "Device": "benchwright.machine.devices",
     "DeviceFacts": "benchwright.machine.devices",
     "Exporter": "benchwright.exchange",
@@ -64,16 +79,21 @@ _HOMES = {
     "Given": "benchwright.exchange.importers.source_file",
     "Host": "benchwright.execution.hosts",
     "Importer": "benchwright.exchange",
+    "Instance": "benchwright.cloud.orders",
+    "InstanceState": "benchwright.cloud.orders",
     "Job": "benchwright.worker.channel",
     "ListedSeries": "benchwright.store.archive",
     "Loaded": "benchwright.worker.runtimes",
     "Machine": "benchwright.store.archive",
+    "MachineShape": "benchwright.cloud.orders",
+    "NamedView": "benchwright.store.archive",
     "Message": "benchwright.notify.messages",
     "Miss": "benchwright.store",
     "Monitor": "benchwright.machine.monitors",
     "Notice": "benchwright.notify.messages",
     "NotifyAddress": "benchwright.notify.addresses",
     "Observation": "benchwright.machine.monitors",
+    "Order": "benchwright.cloud.orders",
     "Point": "benchwright.store",
     "Profiler": "benchwright.worker.profilers",
     "ProgramEnd": "benchwright.machine.devices",
@@ -83,6 +103,8 @@ _HOMES = {
     "Report": "benchwright.worker.runtimes",
     "Request": "benchwright.targets.sources",
     "ResultOutcome": "benchwright.store.archive",
+    "RunChoice": "benchwright.store.archive",
+    "RunLabels": "benchwright.store.archive",
     "RunSummary": "benchwright.store",
     "Runtime": "benchwright.worker.runtimes",
     "Sender": "benchwright.notify",

@@ -6,15 +6,26 @@ import math
 import os
 import re
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchwright.errors import DecodeError, OptionError
 
 FILE = "benchwright.toml"
 DEFAULT_STORE = ".benchwright/results.db"
+QUARANTINES = ("proposed", "automatic", "never")
 VERDICTS = ("worse", "better")  # of changes that people may want to be told of
-_SECRET_FILE = re.compile(r"\$\{file:([^}]+)\}")  # in a target: what that file holds
+FORGES = ("github", "gitlab", "gitea", "forgejo", "bitbucket", "bitbucket-server", "cgit", "sourcehut", "none")
+_MARKS = {
+    "commit": ("commit",),
+    "compare": ("base", "head"),
+    "pull_request": ("number",),
+    "author": ("author",),
+    "issue": ("title", "body"),
+}
+_REFERENCE = re.compile(r"\$\{[^}]+\}")
+_SECRET_FILE = re.compile(r"\$\{file:([^}]+)\}")  # in a target or a secret: what that file holds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +49,62 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MachineRules:
+    """`[machines]`: what becomes of a machine that is out of its usual, and when this one is fit to measure."""
+
+    # Of a machine whose health is out of its usual; "automatic": it is put into quarantine by itself, and released
+    # again. One whose control benchmark became slower is put there in either case, but for "never".
+    quarantine: str = "proposed"
+    control: str = "6h"  # how often machines of a lab run the control benchmark; "never"
+    disk: str = "1GiB"  # that must be free where is measured
+    temperature: float = 95.0  # degrees Celsius, up to which it is fit
+    ignore: tuple[str, ...] = ()  # what makes it not unfit, by the code that `machines check` shows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignIn:
+    """`[server.sign_in]`: the OpenID Connect provider at which people sign in, and what their groups may do."""
+
+    issuer: str
+    client_id: str
+    client_secret: str = ""  # `${NAME}` or `${file:PATH}`, never the secret itself; "" for a client that has none
+    label: str = "Sign in"  # on the button
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    groups_claim: str = "groups"  # a claim, or the path of one within others: "realm_access.roles"
+    groups: Mapping[str, str] = field(default_factory=dict)  # a group -> read, triage, write or admin
+    # Of whoever is in none of these groups; "" lets nobody else in. None: read what everyone can read anyway; nothing
+    # where reading needs a token, as with many a provider anybody in the world has an account.
+    default_role: str | None = None
+    idle: str = "12h"  # after which somebody who did nothing has to sign in again
+    longest: str = "7d"  # after which everybody has to
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerConfig:
+    """`[server]`: how people reach `benchwright serve`, and where they sign in."""
+
+    public_url: str = ""  # the address before the proxy
+    sign_in: SignIn | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """`[project]`: where the code that is measured can be looked at, and the token that may write there."""
+
+    url: str = ""  # the repository's page: https://host/group/name
+    forge: str = ""  # one of `vcs.forges.KINDS`, or "none"; as the host is called unless said
+    remotes: tuple[str, ...] = ()  # other addresses of it, as runs name them; `*` stands for anything
+    # Pages, where the forge's usual ones are not meant: {web} is `url`.
+    commit: str = ""  # {commit}
+    compare: str = ""  # {base} and {head}
+    pull_request: str = ""  # {number}
+    author: str = ""  # {author}
+    issue: str = ""  # the form for a new issue: {title} and {body}
+    api: str = ""  # the address of its interface for programs, where it is not the usual one
+    token: str = ""  # `${NAME}` or `${file:PATH}`: what may open issues there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """What `benchwright.toml` may say."""
 
@@ -49,6 +116,10 @@ class Config:
     warmup: float | None = None  # seconds of warm-up at most, in a run that does not say
     notify: Notify = Notify()
     retention: Retention = Retention()
+    machines: MachineRules = MachineRules()
+    server: ServerConfig = ServerConfig()
+    project: Project = Project()
+    projects: tuple[Project, ...] = ()  # `[[projects]]`: others whose results are in the same store
 
 
 def load(start: Path | None = None) -> Config:
@@ -87,6 +158,17 @@ def _user_cache() -> Path:
     return home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
 
 
+def state_folder() -> Path:
+    """Where this platform keeps what cannot be fetched again: agents' files, the ledger of machines in clouds."""
+    stated = os.environ.get("XDG_STATE_HOME", "")
+    if Path(stated).is_absolute():
+        return Path(stated) / "benchwright"
+    try:
+        return Path.home() / ".local" / "state" / "benchwright"
+    except RuntimeError:
+        raise OptionError("there is no home folder to keep a ledger in", remedy="set XDG_STATE_HOME") from None
+
+
 def _read_config(path: Path) -> Config:
     # The command line's help reads this module, and needs none of these.
     from benchwright import schema
@@ -103,7 +185,15 @@ def _read_config(path: Path) -> Config:
         config = replace(config, store=str(path.parent / config.store))
     if config.cache:
         config = replace(config, cache=str(path.parent / Path(config.cache).expanduser()))
-    return replace(config, notify=_check_notify(config.notify, path))
+    if config.machines.quarantine not in QUARANTINES:
+        raise DecodeError(
+            f"{path}: machines.quarantine: {config.machines.quarantine!r}", remedy=f"known: {', '.join(QUARANTINES)}"
+        )
+    project = _check_project(config.project, path, "project")
+    others = tuple(_check_project(one, path, f"projects[{i}]") for i, one in enumerate(config.projects))
+    server = _find_secret(config.server, path)
+    notify = _check_notify(config.notify, path)
+    return replace(config, notify=notify, server=server, project=project, projects=others)
 
 
 def _check_notify(notify: Notify, path: Path) -> Notify:
@@ -113,7 +203,50 @@ def _check_notify(notify: Notify, path: Path) -> Notify:
     if unknown := [word for word in notify.verdicts if word not in VERDICTS]:
         raise DecodeError(f"{path}: notify.verdicts: {unknown[0]!r}", remedy=f"known: {', '.join(VERDICTS)}")
 
-    def from_here(found: re.Match[str]) -> str:
-        return f"${{file:{path.parent / Path(found[1]).expanduser()}}}"
+    return replace(notify, targets=tuple(_secret_from(path, target) for target in notify.targets))
 
-    return replace(notify, targets=tuple(_SECRET_FILE.sub(from_here, target) for target in notify.targets))
+
+def _find_secret(server: ServerConfig, path: Path) -> ServerConfig:
+    if server.sign_in is None:
+        return server
+    secret = _secret_from(path, server.sign_in.client_secret)
+    return replace(server, sign_in=replace(server.sign_in, client_secret=secret))
+
+
+def _secret_from(path: Path, text: str) -> str:
+    """Returns the text in which a file with a secret is named from the folder of the file at `path`."""
+    return _SECRET_FILE.sub(lambda found: f"${{file:{path.parent / Path(found[1]).expanduser()}}}", text)
+
+
+def _check_project(project: Project, path: Path, where: str) -> Project:
+    from benchwright.errors import did_you_mean
+    from benchwright.records.code import clean_repository, safe_link
+
+    place = f"{path}: {where}"
+    url = clean_repository(project.url)
+    if project.url and not url:  # which is not repeated: it may hold a login
+        raise DecodeError(f"{place}.url is not the page of a repository", remedy="write https://host/group/name")
+    if project.remotes and not url:
+        raise DecodeError(f"{place}.remotes needs a url", remedy="write the page that those repositories are shown as")
+    if project.forge and project.forge not in FORGES:
+        raise DecodeError(f"{place}.forge: {project.forge!r}", remedy=did_you_mean(project.forge, FORGES))
+    for name, marks in _MARKS.items():
+        template = getattr(project, name)
+        _check_template(template, (*marks, "web"), f"{place}.{name}")
+    if project.api and not safe_link(project.api):
+        raise DecodeError(f"{place}.api is not an address", remedy="write https://host/api/v4, without a login")
+    if project.token and not _REFERENCE.fullmatch(project.token.strip()):
+        raise DecodeError(
+            f"{place}.token is written out",
+            remedy="put it into a variable and write ${NAME}, or into a file and write ${file:PATH}",
+        )
+    return replace(project, url=url, token=_secret_from(path, project.token.strip()))
+
+
+def _check_template(template: str, marks: tuple[str, ...], place: str) -> None:
+    if not template:
+        return
+    if not template.startswith(("https://", "http://", "{web}")):
+        raise DecodeError(f"{place} is not an address", remedy="it starts with https:// or with {web}")
+    if unknown := [name for name in re.findall(r"{([^}]*)}", template) if name not in marks]:
+        raise DecodeError(f"{place}: {{{unknown[0]}}}", remedy=f"known: {', '.join(f'{{{name}}}' for name in marks)}")

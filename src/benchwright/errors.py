@@ -9,13 +9,18 @@ BenchwrightError
 │   ├── StoreError          a store that cannot be opened, read or written
 │   │   ├── StoreFullError  a store on a disk without space
 │   │   └── StoreLostError  a store that no longer holds what was written to it
+│   ├── LeaseError          a job of the lab that somebody else has by now, or nobody
+│   ├── CloudError          a cloud that refused, or did not do, what was asked; its kind says which
 │   ├── FetchError          a file, archive or repository that cannot be had as asked
 │   └── UploadError         something that could not be sent where it was asked to go
 └── MeasureError            measuring failed: becomes a record with a status and a reason
     ├── LoadError           a model that could not be loaded
     │   └── RequestError    shapes, values or options that this model does not take
     ├── DeviceError         a device or provider that was asked for and is not used
-    └── ChannelError        a worker whose answer could not be read
+    │   └── LostDeviceError a device that went away
+    ├── ChannelError        a worker whose answer could not be read
+    └── LinkError           a machine that cannot be reached, or a line to it that broke
+        └── NoMachineError  a machine that cannot be had, however often one calls; its kind says why
 """
 
 from __future__ import annotations
@@ -35,6 +40,11 @@ class BenchwrightError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\n  {self.remedy}" if self.remedy else self.message
+
+    @property
+    def kind(self) -> str:
+        """The kind of failure that it is in a record."""
+        return type(self).__name__
 
 
 class UserError(BenchwrightError):
@@ -74,6 +84,28 @@ class StoreLostError(StoreError):
     """A store that no longer holds what was written to it: its file was removed, replaced, cut or damaged."""
 
 
+class LeaseError(UserError):
+    """A job of the lab that is no longer this machine's: its lease ran out, or it was cancelled."""
+
+
+class CloudError(UserError):
+    """A cloud that refused, or did not do, what was asked of it.
+
+    The kind says what can be done: `capacity` (elsewhere, or later), `throttled` (again, after a while), `quota` (have
+    it raised), `login` (sign in), `shape` (another one), `lost` (no answer: look whether it was done), `taken` (a spot
+    machine that the cloud took back), `other`.
+    """
+
+    def __init__(self, message: str, *, kind: str = "other", remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self._kind = kind
+
+    @property
+    def kind(self) -> str:
+        """What kind of refusal it is."""
+        return self._kind
+
+
 class FetchError(UserError):
     """A file, archive or repository that cannot be had as asked; what was there before is untouched."""
 
@@ -104,8 +136,34 @@ class DeviceError(MeasureError):
     """A device or provider that was asked for and is not used."""
 
 
+class LostDeviceError(DeviceError):
+    """A device that went away: its cable was pulled, it was switched off, its server ended."""
+
+    @property
+    def kind(self) -> str:
+        """The same word as that of any machine that went away."""
+        return "lost"
+
+
 class ChannelError(MeasureError):
     """A worker whose answer could not be read."""
+
+
+class LinkError(MeasureError):
+    """A machine that cannot be reached, or a line to it that broke."""
+
+
+class NoMachineError(LinkError):
+    """A machine that cannot be had, however often one calls; the kind says why: `capacity`, `quota`, `budget`."""
+
+    def __init__(self, message: str, *, kind: str, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self._kind = kind
+
+    @property
+    def kind(self) -> str:
+        """Why it cannot be had."""
+        return self._kind
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

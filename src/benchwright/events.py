@@ -85,7 +85,23 @@ class ExpectedTime:
     guessed: bool = False  # before any process has shown how long it must be
 
 
-Event = ExpectedTime | Fetching | Noted | Planned | Imported | Staged | Began | Reached | Ended
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Something that is done piece by piece, and how far it is."""
+
+    what: str  # "results judged"
+    done: int
+    whole: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """How far something is that other machines do; worth a look only where a line can be drawn anew."""
+
+    text: str
+
+
+Event = Counted | ExpectedTime | Fetching | Followed | Noted | Planned | Imported | Staged | Began | Reached | Ended
 Listener = Callable[[Event], None]
 
 

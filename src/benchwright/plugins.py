@@ -28,6 +28,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "binary": "benchwright.worker.runtimes.binary:Binary",
         "pipeline": "benchwright.worker.runtimes.pipeline:Pipeline",
         "fake": "benchwright.worker.runtimes.fake:Fake",
+        "control": "benchwright.worker.runtimes.control:Control",
     },
     "sources": {
         "models": "benchwright.targets.sources.models:Models",
@@ -48,6 +49,10 @@ BUILTIN: dict[str, dict[str, str]] = {
         "local": "benchwright.execution.hosts.local:LocalHost",
         "container": "benchwright.execution.hosts.container:ContainerHost",
         "adb": "benchwright.execution.hosts.adb:AdbHost",
+        "ssh": "benchwright.execution.hosts.ssh:SshHost",
+        "slurm": "benchwright.execution.hosts.slurm:SlurmHost",
+        "ray": "benchwright.execution.hosts.ray:RayHost",
+        "cloud": "benchwright.execution.hosts.cloud:CloudHost",
     },
     "profilers": {
         "tensorflow": "benchwright.worker.profilers.tensorflow:TensorFlowProfiler",
@@ -61,6 +66,13 @@ BUILTIN: dict[str, dict[str, str]] = {
         "openvino": "benchwright.worker.profilers.openvino:OpenVinoOperators",
         "torch": "benchwright.worker.profilers.torch:TorchOperators",
         "jax": "benchwright.worker.profilers.jax:JaxOperators",
+    },
+    "clouds": {
+        "aws": "benchwright.cloud.providers.aws:Aws",
+        "gcp": "benchwright.cloud.providers.google:Google",
+        "azure": "benchwright.cloud.providers.azure:Azure",
+        "oci": "benchwright.cloud.providers.oci:Oci",
+        "skypilot": "benchwright.cloud.providers.skypilot:SkyPilot",
     },
     "notifiers": {
         "webhook": "benchwright.notify.webhook:Webhook",

@@ -14,7 +14,7 @@ import series_of_runs as made
 from benchwright import schema
 from benchwright.analysis import detection
 from benchwright.records import Verdict
-from benchwright.records.findings import Finding, State
+from benchwright.records.findings import ABSORBED, Finding, State
 from benchwright.store import Store, open_store
 
 
@@ -58,13 +58,14 @@ def test_a_drift_survives_the_store_and_its_schema(store: Store) -> None:
     assert schema.decode(Finding, json.loads(json.dumps(schema.encode(finding))), where="finding") == finding
 
 
-def test_a_drift_is_told_once_and_grows(store: Store) -> None:
+@pytest.mark.parametrize("every", [9, pytest.param(3, marks=pytest.mark.soak)])
+def test_a_drift_is_told_once_and_grows(store: Store, every: int) -> None:
     values = sloping(30, 60, 0.3, after=10)
     told: list[Finding] = []
     sizes: list[float] = []
     for i, value in enumerate(values):
         store.add_run(made.run_of(i, value))
-        if i >= 29 and i % 3 == 0:
+        if i >= 29 and i % every == 0:
             told += [finding for finding in detection.judge(store, f"run-{i:04d}") if finding.drift]
             sizes += [store.finding(told[0].id).effect.point] if told else []
     assert len(told) == 1
@@ -82,7 +83,7 @@ def test_what_was_taken_for_a_step_becomes_part_of_the_drift(store: Store) -> No
     (drift,) = [finding for finding in detection.judge(store, runs[-1].id) if finding.drift]
     known = store.finding(step.id)
     assert known.state is State.RESOLVED
-    assert known.remarks[-1].what == detection.ABSORBED and drift.id in known.remarks[-1].text
+    assert known.remarks[-1].what == ABSORBED and drift.id in known.remarks[-1].text
 
 
 def made_step(store: Store, run: str) -> list[Finding]:

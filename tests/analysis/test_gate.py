@@ -178,3 +178,12 @@ def test_no_name_can_speak_for_us() -> None:
     assert root.get("failures") == "3"
     text = gate_text.gate_markdown(gate)
     assert "<b>" not in text and "\\@team" in text and "\x00" not in text
+
+
+def test_what_failed_in_quarantine_closes_no_gate() -> None:
+    after = _failing(_run(2, 0.010))
+    held = frozenset(result.id for result in after.results)
+    sides = ComparedSides(before=OLD, after=OLD, measured=after, against=OLD.id)
+    conditions = [parse_condition("failed")]
+    assert not check(sides, conditions, smallest=0.01, rules=FindingRules()).ok
+    assert check(replace(sides, held=held), conditions, smallest=0.01, rules=FindingRules()).ok

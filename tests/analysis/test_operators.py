@@ -329,8 +329,8 @@ def test_a_file_that_is_not_ours_stays(tmp_path: Path) -> None:
 
 def test_the_report_and_the_table_of_a_run_have_the_longest_ones(before: Run, run: Run) -> None:
     page = html_page([before])
-    assert "The 3 longest operators" in page and "conv1 (Conv) [1x3x8x8]" in page and "operators-0" in page
-    assert "longest operators" not in html_page([run])
+    assert "The 3 slowest operators" in page and "conv1 (Conv) [1x3x8x8]" in page and "operators-0" in page
+    assert "slowest operators" not in html_page([run])
     assert "operators take 1.60 ms" in run_text(before) and "operators take" not in run_text(run)
 
 

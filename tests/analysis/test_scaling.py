@@ -13,12 +13,16 @@ from benchwright.analysis.scaling import advice, cautions
 from benchwright.errors import OptionError
 from benchwright.records import Better, Case, Estimate, Metric, Objective, Run, Status, Target, Value
 
+MODEL = "model.onnx"
+
 
 def _estimate(point: float, half: float) -> Estimate:
     return Estimate(point=point, low=point - half, high=point + half)
 
 
-def _row(name: str, latency: float, throughput: float, *, p99: float = 0.0, half: float = 0.01) -> Row:
+def _row(
+    name: str, latency: float, throughput: float, *, p99: float = 0.0, half: float = 0.01, model: str = MODEL
+) -> Row:
     times = {"latency_p50": latency, "latency_p99": p99 or 2 * latency}
     metrics = {
         key: Metric(name=key, unit="s", better=Better.LOWER, estimate=_estimate(value, half * value))
@@ -26,8 +30,16 @@ def _row(name: str, latency: float, throughput: float, *, p99: float = 0.0, half
     }
     estimate = _estimate(throughput, half * throughput)
     metrics["throughput"] = Metric(name="throughput", unit="/s", better=Better.HIGHER, estimate=estimate)
-    case = Case(name=name, target=Target(runtime="fake", uri=name))
-    return Row(key=name, case=case, params={}, metrics=metrics, statuses=Counter({Status.OK: 1}), results=())
+    case = Case(name=model, target=Target(runtime="fake", uri=name))
+    return Row(
+        key=name,
+        case=case,
+        params={"c": name},
+        metrics=metrics,
+        statuses=Counter({Status.OK: 1}),
+        results=(),
+        only_name=model == MODEL,
+    )
 
 
 SMALL, MIDDLE, LARGE = _row("small", 1e-3, 900.0), _row("middle", 4e-3, 2000.0), _row("large", 30e-3, 2600.0)
@@ -35,16 +47,31 @@ SMALL, MIDDLE, LARGE = _row("small", 1e-3, 900.0), _row("middle", 4e-3, 2000.0),
 
 def test_the_extremes_are_named_with_their_numbers() -> None:
     fastest, most = advice([LARGE, SMALL, MIDDLE])
-    assert str(fastest) == "Lowest latency: small (median latency 1.00 ms, throughput 900/s)"
-    assert str(most) == "Highest throughput: large (median latency 30.0 ms, throughput 2.60 k/s)"
+    assert str(fastest) == "Lowest latency: c=small (median latency 1.00 ms, throughput 900/s)"
+    assert str(most) == "Highest throughput: c=large (median latency 30.0 ms, throughput 2.60 k/s)"
+
+
+def test_only_configurations_of_one_model_are_a_choice() -> None:
+    other = [_row(name, latency, 100.0, model="tiny.onnx") for name, latency in (("x", 1e-6), ("y", 2e-6))]
+    alone = _row("z", 1e-9, 1e9, model="alone.onnx")
+    said = [str(one) for one in advice([SMALL, LARGE, *other, alone])]
+    assert said[0] == "model.onnx: Lowest latency: c=small (median latency 1.00 ms, throughput 900/s)"
+    assert [one.partition(": ")[0] for one in said] == ["model.onnx"] * 2 + ["tiny.onnx"] * 2
+    assert said[2].startswith("tiny.onnx: Lowest latency: c=x (")  # the model is not said again
+    assert advice([SMALL, alone]) == []
+
+
+def test_what_was_measured_in_quarantine_is_not_chosen() -> None:
+    table = [replace(SMALL, is_held=True), MIDDLE, LARGE]
+    assert advice(table)[0].row is MIDDLE and "1 of 3 cases were measured in quarantine" in cautions(table)[0]
 
 
 def test_cases_that_intervals_do_not_tell_apart_are_named_too() -> None:
     close = _row("close", 1.01e-3, 800.0)
     fastest, _ = advice([SMALL, close, LARGE])
-    said = "Lowest latency: one of 2 that cannot be told apart by median latency: small (1.00 ms), close (1.01 ms)"
+    said = "Lowest latency: one of 2 that cannot be told apart by median latency: c=small (1.00 ms), c=close (1.01 ms)"
     assert str(fastest) == said
-    assert [row.name for row in fastest.rivals] == ["close"]
+    assert [row.params["c"] for row in fastest.rivals] == ["close"]
 
 
 @pytest.mark.parametrize(
@@ -52,15 +79,16 @@ def test_cases_that_intervals_do_not_tell_apart_are_named_too() -> None:
     [
         (
             Objective(metric="latency_p99", relation="<", bound=10e-3),
-            "Highest throughput with p99 < 10.0 ms: middle (median latency 4.00 ms, p99 8.00 ms, throughput 2.00 k/s)",
+            "Highest throughput with p99 < 10.0 ms: c=middle (median latency 4.00 ms, p99 8.00 ms, "
+            "throughput 2.00 k/s)",
         ),
         (
             Objective(metric="latency_p99", relation="<", bound=1e-3),
-            "Highest throughput with p99 < 1.00 ms: no case; closest is small with p99 2.00 ms (1.98 ms to 2.02 ms)",
+            "Highest throughput with p99 < 1.00 ms: no case; closest is c=small with p99 2.00 ms (1.98 ms to 2.02 ms)",
         ),
         (
             Objective(metric="throughput", relation=">", bound=9000.0),
-            "Highest throughput with throughput > 9.00 k/s: no case; closest is large with throughput 2.60 k/s "
+            "Highest throughput with throughput > 9.00 k/s: no case; closest is c=large with throughput 2.60 k/s "
             "(2.57 k/s to 2.63 k/s)",
         ),
     ],
@@ -98,7 +126,7 @@ def test_one_round_each_names_no_winner_within_what_processes_may_differ_by(run:
     quiet: dict[str, Any] = {"verdict": "trustworthy"}
     table = [_measured(run, name, at, quiet, rounds=1) for name, at in (("a", 1e-3), ("b", 1.08e-3), ("c", 1.5e-3))]
     fastest, _ = advice(table)
-    assert [row.name for row in fastest.rivals] == ["b"]
+    assert [row.params["c"] for row in fastest.rivals] == ["b"]
     assert cautions(table) == [
         "Each case was measured in one round, which says nothing about the next process: only differences above 10% "
         "are told apart. Give more --rounds."

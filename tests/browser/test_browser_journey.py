@@ -18,6 +18,7 @@ from page_widths import check_width
 
 Pages = Callable[..., Any]
 CASE = "vision/resnet50.onnx"
+CULPRIT = "Copy every input before the call"
 # Every text that is seen with too little contrast to what lies behind it, by the rules of WCAG 2.2 AA.
 FAINT = """() => {
   const parts = (text) => {
@@ -70,13 +71,17 @@ def read(server: str, path: str) -> Any:
 
 def test_a_regression_is_found_understood_acknowledged_and_shared(page_of: Pages) -> None:
     page = page_of()
-    page.get_by_role("region", name="Got worse").get_by_role("link", name=CASE).first.click()
+    page.get_by_role("region", name="Regressions").get_by_role("link", name=CULPRIT).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(CULPRIT)
+    head = page.locator(".finding-head")
+    expect(head).to_contain_text(re.compile("30f793d1dc.*Grace Murray.*91 %.*4 series of 2 cases", re.S))
+    page.get_by_role("table", name="Series of this cause").get_by_role("link", name=CASE).first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text(CASE)
     culprit = page.get_by_role("region", name="Culprit").get_by_role("listitem").first
     expect(culprit).to_contain_text(re.compile("91 %.*Copy every input before the call.*Grace Murray"))
-    page.get_by_label("Comment, if any").fill("Grace has a fix")
+    page.get_by_role("link", name="Its cause").click()
+    page.get_by_label("Comment (optional)").fill("Grace has a fix")
     page.get_by_role("button", name="Acknowledge").click()
-    head = page.locator(".finding-head")
     expect(head).to_contain_text("acknowledged")
     page.reload()
     expect(head).to_contain_text("acknowledged")
@@ -87,22 +92,25 @@ def test_a_regression_is_found_understood_acknowledged_and_shared(page_of: Pages
     check_width(shared)
     shared.get_by_role("button", name="Menu").click()
     shared.get_by_role("navigation", name="Pages").get_by_role("link", name="Overview").click()
-    expect(shared.get_by_role("region", name="Got worse").get_by_role("listitem")).to_have_count(3)
+    expect(shared.get_by_text("No open regressions.")).to_be_visible()
+    page.get_by_role("button", name="Reopen").click()
+    expect(head).to_contain_text("open")
+    shared.reload()
+    expect(shared.get_by_role("region", name="Regressions")).to_contain_text("1 cause, 4 series")
 
 
 def test_the_same_journey_needs_no_mouse(page_of: Pages) -> None:
     page = page_of()
-    card = page.get_by_role("region", name="Got worse").get_by_role("link", name=CASE).first
-    card.wait_for()
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        if card.evaluate("(link) => link === document.activeElement"):
-            break
+    card = page.get_by_role("region", name="Regressions").get_by_role("link", name=CULPRIT)
+    _tab_to(page, card)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(CULPRIT)
+    _tab_to(page, page.get_by_role("table", name="Series of this cause").get_by_role("link", name=CASE).first)
     page.keyboard.press("Enter")
     expect(page.get_by_role("region", name="Culprit")).to_contain_text("Copy every input before the call")
     expect(page.get_by_role("main")).to_be_focused()  # a screen reader goes on here
     page.keyboard.press("c")
-    expect(page.get_by_label("Comment, if any")).to_be_focused()
+    expect(page.get_by_label("Comment (optional)")).to_be_focused()
     page.keyboard.type("as expected")
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Acknowledge")).to_be_focused()
@@ -117,7 +125,15 @@ def test_the_same_journey_needs_no_mouse(page_of: Pages) -> None:
     page.keyboard.type("gm")
     expect(page.get_by_role("heading", level=1)).to_have_text("Machines")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keyboard")).to_contain_text("In a chart: the point before or after")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("In a chart: previous or next point")
+
+
+def _tab_to(page: Any, link: Any) -> None:
+    link.wait_for()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if link.evaluate("(link) => link === document.activeElement"):
+            return
 
 
 # ---- a run meanwhile ----
@@ -156,7 +172,7 @@ def test_a_run_appears_while_it_is_measured_and_ends_with_a_link(
     page_of: Pages, running: Callable[[], subprocess.Popen[str]], tmp_path: Path
 ) -> None:
     page = page_of("#/live")
-    expect(page.get_by_text("Nothing is being measured now.")).to_be_visible()
+    expect(page.get_by_text("No runs in progress.")).to_be_visible()
     process = running()
     run = page.get_by_role("article")
     expect(run).to_contain_text("bench.py::slow", timeout=30_000)
@@ -164,7 +180,7 @@ def test_a_run_appears_while_it_is_measured_and_ends_with_a_link(
     expect(run).to_contain_text("1 of 2 results")
     expect(run.get_by_role("table", name="Results so far")).to_contain_text(re.compile(r"bench\.py::quick.*ok.* ms"))
     there = page.get_by_role("navigation", name="Pages").get_by_role("link", name="Live")
-    expect(there).to_have_accessible_name("Live 1 run under way")
+    expect(there).to_have_accessible_name("Live 1 run in progress")
     (tmp_path / "go").touch()  # what it waits for
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0, output

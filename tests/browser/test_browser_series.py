@@ -35,13 +35,13 @@ def keys(server: str) -> dict[str, str]:
 def test_keys_lead_everywhere_and_the_present_page_is_marked(page_of: Pages) -> None:
     page = page_of("#/overview")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("main")).to_be_focused()
     present = page.get_by_role("navigation", name="Pages").locator("[aria-current=page]")
     expect(present).to_have_text("Overview")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keyboard")).to_contain_text("Machines")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Machines")
     page.keyboard.press("Escape")
     page.keyboard.type("gs")
     expect(present).to_have_text("Series")
@@ -66,7 +66,7 @@ def test_a_theme_is_the_systems_until_one_is_chosen_and_then_kept(page_of: Pages
 
 def test_an_address_that_means_nothing_says_so(page_of: Pages) -> None:
     for name in ("nowhere", "constructor"):
-        expect(page_of(f"#/{name}").get_by_role("main")).to_contain_text(f"There is no page named {name}.")
+        expect(page_of(f"#/{name}").get_by_role("main")).to_contain_text(f"No page named {name}.")
     expect(page_of("#/series/none", complains=True).get_by_role("alert")).to_contain_text("no series 'none'")
 
 
@@ -87,7 +87,7 @@ def test_a_server_that_wants_a_token_asks_for_it_and_then_says_how_to_begin(
     address, store = guarded
     made = inside("token", "create", "me", "--scope", "write", "--store", str(store), "--json")
     page = page_of(base=address, complains=True)
-    prompt = page.get_by_role("dialog", name="This needs a token")
+    prompt = page.get_by_role("dialog", name="Token required")
     prompt.get_by_label("Token").fill("wrong")
     prompt.get_by_role("button", name="Sign in").click()
     expect(prompt.get_by_role("alert")).not_to_be_empty()
@@ -98,7 +98,7 @@ def test_a_server_that_wants_a_token_asks_for_it_and_then_says_how_to_begin(
     expect(page.get_by_role("contentinfo")).to_contain_text("signed in as me")
     assert page.evaluate("document.cookie") == ""
     page.get_by_role("button", name="Sign out").click()
-    prompt.get_by_role("button", name="Not now").click()
+    prompt.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("contentinfo").get_by_role("button", name="Sign in")).to_be_visible()
 
 
@@ -127,15 +127,15 @@ def test_a_page_that_fails_leaves_the_frame(page_of: Pages) -> None:
 
 def test_the_overview_tells_what_got_worse_through_whom_and_what_fails(page_of: Pages) -> None:
     page = page_of()
-    card = page.get_by_role("region", name="Got worse").get_by_role("listitem").first
+    card = page.get_by_role("region", name="Regressions").get_by_role("listitem").first
     for text in (CASE, "12 % slower", "Copy every input before the call", "91 % sure"):
         expect(card).to_contain_text(text)
     expect(page.get_by_role("region", name="Failing")).to_contain_text("5.6 GiB wanted, 3.1 GiB free")
-    expect(page.get_by_role("region", name="Got better")).to_contain_text("15 % faster")
+    expect(page.get_by_role("region", name="Improvements")).to_contain_text("15 % faster")
     expect(
         page.get_by_role("table", name="Suites by machine").get_by_role("link", name="vision", exact=True)
     ).to_have_count(2)
-    expect(page.get_by_role("table", name="Newest runs").locator("tbody tr")).to_have_count(10)
+    expect(page.get_by_role("table", name="Latest runs").locator("tbody tr")).to_have_count(10)
     card.get_by_role("link").click()
     expect(page).to_have_url(re.compile("#/findings/.+"))
 
@@ -150,14 +150,14 @@ def test_a_list_is_narrowed_sorted_and_several_are_drawn_together(page_of: Pages
     rows = page.get_by_role("table", name="Series").locator("tbody tr")
     expect(rows).to_have_count(12)
     assert page.url.endswith("#/series?metric=latency_p50&case=vision%2Fresnet50.onnx")
-    newest = page.get_by_role("button", name="Newest")
+    newest = page.get_by_role("button", name="Latest")
     newest.click()
     newest.click()
-    expect(page.get_by_role("columnheader", name="Newest")).to_have_attribute("aria-sort", "descending")
+    expect(page.get_by_role("columnheader", name="Latest")).to_have_attribute("aria-sort", "descending")
     expect(rows.first).to_contain_text("29.5 ms")
     for number in (0, 1):
         rows.nth(number).get_by_role("checkbox").check()
-    page.get_by_role("button", name="Draw").click()
+    page.get_by_role("button", name="Show chart").click()
     expect(page.get_by_role("list", name="Series on this chart").get_by_role("listitem")).to_have_count(2)
 
 
@@ -175,13 +175,13 @@ def test_every_state_of_a_chart_is_in_its_address(page_of: Pages, keys: dict[str
     expect(page).to_have_url(re.compile(r"\?log=1&band=0&from=\d+&to=\d+$"))
     again = page_of(page.url.removeprefix(page.url.split("#")[0]))
     expect(again.get_by_role("button", name="Log scale")).to_have_attribute("aria-pressed", "true")
-    again.get_by_text("The figures as a table").click()
+    again.get_by_text("Show data as a table").click()
     rows = again.locator(".chart-data tbody tr")
     expect(rows).not_to_have_count(0)
-    assert 10 < rows.count() < 40  # of 120
+    assert 5 < rows.count() < 20  # of 60 runs, each of two rounds
     again.locator(".u-over").dblclick(position={"x": 30, "y": 200})
     expect(again).to_have_url(re.compile(r"\?log=1&band=0$"))
-    expect(again.locator(".chart-data tbody tr")).to_have_count(120)
+    expect(again.locator(".chart-data tbody tr")).to_have_count(60)
 
 
 def test_a_change_point_is_a_flag_that_leads_to_its_finding(page_of: Pages, keys: dict[str, str]) -> None:
@@ -235,7 +235,7 @@ def test_units_have_an_axis_each_until_there_are_too_many(page_of: Pages, keys: 
     expect(legend.get_by_role("listitem")).to_have_count(3)
     expect(relative).to_be_disabled()
     expect(page.locator(".u-axis")).to_have_count(2)
-    legend.get_by_role("link", name=re.compile("Take throughput off")).click()
+    legend.get_by_role("link", name=re.compile("Remove throughput")).click()
     expect(legend.get_by_role("listitem")).to_have_count(2)
 
 

@@ -97,6 +97,9 @@ def test_references_into_a_store(folder: Path, compare: Call) -> None:
         ([], "nothing to compare the last run with"),
         (["a.jsonl"], "nothing to compare a.jsonl with"),
         (["a.jsonl", "same.jsonl", "--against", "slow.jsonl"], "compare same.jsonl --against slow.jsonl"),
+        (["a.jsonl", "same.jsonl", "slow.jsonl", "--fail-on", "worse"], "a gate has two sides"),
+        (["a.jsonl", *["same.jsonl"] * 26], "27 runs are more than one table holds"),
+        (["a.jsonl", "same.jsonl", "none.jsonl"], "no such file"),
         (["a.jsonl", "same.jsonl", "--repo", "."], "--repo is where a gate looks up branches"),
         (["a.jsonl", "--against", "same.jsonl", "--metric", "rss_peak"], "write --fail-on 'rss_peak>5%'"),
         (["a.jsonl", "none.jsonl"], "no such file"),
@@ -109,6 +112,34 @@ def test_references_into_a_store(folder: Path, compare: Call) -> None:
 def test_wrong_requests_exit_with_2(folder: Path, arguments: list[str], words: str, compare: Call) -> None:
     done = compare(folder, *arguments)
     assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_three_runs_have_a_column_each_and_the_means_of_their_ratios(folder: Path, compare: Call) -> None:
+    done = compare(folder, "a.jsonl", "same.jsonl", "slow.jsonl", "--metric", "latency_p50")
+    assert done.returncode == 1, done.stderr
+    head = done.stdout.splitlines()[0].split()
+    assert head == ["case", "metric", "A", "B", "C"]
+    assert "A a: the baseline" in done.stdout and "C slow: 4 worse" in done.stdout
+    assert "Geometric mean of latency_p50: 1.3" in done.stdout and "over 4 cases" in done.stdout
+    assert "in all 2 columns together (8 comparisons), at most 5 % are expected to be chance" in done.stdout
+    narrow = compare(folder, "a.jsonl", "same.jsonl", "slow.jsonl", "--markdown")
+    assert "| case | metric | A | B | C |" in narrow.stdout
+
+
+def test_several_runs_as_json(folder: Path, compare: Call) -> None:
+    done = compare(folder, "a.jsonl", "slow.jsonl", "same.jsonl", "--json", "--metric", "latency_p50")
+    printed = json.loads(done.stdout)
+    assert (done.returncode, printed["kind"], printed["data"]["before"]) == (1, "comparisons", "a")
+    assert [side["after"] for side in printed["data"]["sides"]] == ["slow", "same"]
+    slow, same = printed["data"]["sides"]
+    assert slow["means"][0]["cases"] == 4 and slow["means"][0]["ratio"]["point"] > 1.2
+    assert {m["verdict"] for row in same["cases"] for m in row["metrics"]} <= {"same", "unclear"}
+    two = json.loads(compare(folder, "a.jsonl", "slow.jsonl", "--json", "--metric", "latency_p50").stdout)["data"]
+    assert two["means"] == slow["means"]
+
+
+def test_of_several_runs_that_did_not_change_the_exit_code_is_0(folder: Path, compare: Call) -> None:
+    assert compare(folder, "a.jsonl", "same.jsonl", "a.jsonl").returncode == 0
 
 
 GATES = [[], ["--fail-on", "latency>60%"], ["--json"], ["--markdown"], ["--github", "--json"]]  # one case has failed

@@ -50,10 +50,15 @@ def test_the_self_test_states_a_verdict(benchwright: Cli) -> None:
     page = benchwright("env", "--self-test").stdout
     assert "Self-test\n  verdict  " in page
     assert "Noise floor" not in page
+
+
+@pytest.mark.soak  # the self-test once more
+def test_the_self_test_and_the_noise_floor_are_told_together(benchwright: Cli) -> None:
     asked = json.loads(benchwright("env", "--self-test", "--noise", "--seconds", "1", "--json").stdout)["data"]
     assert asked["self_test"]["verdict"] and asked["noise"]
 
 
+@pytest.mark.soak
 def test_progress_goes_to_a_terminal(tmp_path: Path) -> None:
     terminal, inside = pty.openpty()
     command = [sys.executable, "-m", "benchwright", "env", "--seconds", "1", "--json"]
@@ -139,6 +144,7 @@ def test_an_interrupt_keeps_what_was_measured(inside: Cli, interrupted_work: Non
     assert "cut off early: 90 processes" in inside("env", "--quick").stdout
 
 
+@pytest.mark.soak
 def test_check_compare_and_ab_quote_the_calibration(inside: Cli, equal_work: None, tmp_path: Path) -> None:
     (tmp_path / "bench_it.py").write_text("def work():\n    return sum(range(1000))\n")
     for _ in range(2):

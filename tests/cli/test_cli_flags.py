@@ -37,6 +37,8 @@ RENAMED = {
     "--log": {"show": "--worker-log", "serve": "--log-requests"},
     "--tag": {"image build": "--image-name"},
     "--host": {"serve": "--address"},
+    "--workers": {"serve": "--processes"},
+    "--keep": {"cache prune": "--leave"},
 }
 
 

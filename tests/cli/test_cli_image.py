@@ -9,6 +9,8 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import containers
 
 engine, python_image = containers.engine, containers.python_image
@@ -46,6 +48,7 @@ def test_wrong_requests_end_with_2(inside: Cli) -> None:
         assert ended.returncode == 2 and ended.stderr.startswith("benchwright: "), ended.stderr
 
 
+@pytest.mark.soak
 def test_an_image_is_built_listed_and_measured_in(benchwright: Cli, python_image: str, engine: str) -> None:
     tag = f"localhost/benchwright-tests/{uuid.uuid4()}:one"
     try:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -17,6 +18,7 @@ from benchwright.cli import VERBS, main
 from benchwright.records import Operator
 from benchwright.schema.printed import PRINTED, envelope
 from benchwright.store import open_store
+from price_lists import GPUHUNT
 
 TESTS = Path(__file__).parents[1]
 FAKE = ("fake:constant?ms=1&clock=virtual", "--rounds", "1", "--samples", "5")
@@ -35,14 +37,33 @@ CALLS: dict[str, dict[str, str]] = {
     "show": {"last": "run", "--scaling": "scaling", "known.jsonl --operators": "operators"},
     "scaling": {"last": "scaling"},
     "operators": {"known.jsonl": "operators", "known.jsonl known.jsonl": "operator-changes"},
-    "compare": {"run-0010 last": "comparison", "--against run-0010": "gate"},
+    "compare": {"run-0010 last": "comparison", "run-0010 last last": "comparisons", "--against run-0010": "gate"},
     "check": {"--against run-0010": "gate"},
     "findings": {"": "findings"},
     "findings judge": {"": "findings"},
     "findings show": {"FINDING": "finding-series"},
+    "findings issue": {"FINDING": "finding-issue"},
     "findings rules": {"": "finding-rules"},
+    "findings acknowledge": {"FINDING": "findings"},
+    "findings resolve": {"FINDING": "findings"},
+    "findings ignore": {"FINDING": "findings"},
+    "findings reopen": {"FINDING": "findings"},
+    "findings assign": {"FINDING ada": "findings"},
+    "findings comment": {"FINDING seen": "findings", "FINDING --pull-request 7": "finding-comment"},
+    "findings split": {"FINDING": "findings"},
+    "findings join": {"FINDING FINDING": "findings"},
+    "findings mute": {"a*": "finding-rules", "a* --off": "finding-rules", "a* --preview": "rule-previews"},
+    "findings threshold": {"a* 5%": "finding-rules", "a* none": "finding-rules", "a* 5% --preview": "rule-previews"},
     "list": {"": "runs", "fake:constant": "cases"},
     "history": {"bench.py::encode": "history"},
+    "cost": {"last --price 1USD/h": "cost"},
+    "prices list": {"": "prices"},
+    "prices show": {"0.34USD/h": "price"},
+    "prices import": {"aws.csv": "price-list"},
+    "machines list": {"": "machines"},
+    "machines show": {"12ffdd536bd8": "machine-health"},
+    "machines quarantine": {"12ffdd536bd8 --reason hot": "machine-health"},
+    "machines release": {"12ffdd536bd8": "machine-health"},
     "report": {"-o report.html": "report", "--site site --runs 1": "site"},
     "import": {"known.jsonl --store other.db": "import"},
     "upload": {"last --to folder": "upload"},
@@ -52,6 +73,7 @@ CALLS: dict[str, dict[str, str]] = {
     "store send": {"": "store-send"},
     "token create": {"ada": "token"},
     "token list": {"": "tokens"},
+    "notify list": {"": "notify-targets"},
     "notify send": {"FINDING --to NOBODY": "notifications"},
     "notify test": {"NOBODY": "notifications"},
     "env": {"--quick": "machine"},
@@ -68,8 +90,29 @@ CALLS: dict[str, dict[str, str]] = {
 ELSEWHERE = {
     "ab": ("trial", "cli/test_cli_ab.py"),
     "bisect": ("bisection", "cli/test_cli_bisect.py"),
+    "cloud down": ("cloud-machines", "cli/test_cli_cloud.py"),
+    "cloud list": ("cloud-machines", "cli/test_cli_cloud.py"),
+    "cloud start": ("cloud-machine", "cli/test_cli_cloud.py"),
+    "cloud status": ("cloud-machine", "cli/test_cli_cloud.py"),
+    "cloud stop": ("cloud-machine", "cli/test_cli_cloud.py"),
+    "cloud sweep": ("cloud-sweep", "cli/test_cli_cloud.py"),
+    "cloud up": ("cloud-machine", "cli/test_cli_cloud.py"),
     "driver": ("run", "cli/test_cli_driver.py"),
     "image list": ("images", "cli/test_cli_image.py"),
+    "lab cancel": ("lab-submission", "cli/test_cli_lab.py"),
+    "lab drain": ("lab-machine", "cli/test_cli_lab.py"),
+    "lab fetch": ("run", "cli/test_cli_lab.py"),
+    "lab follow": ("run", "cli/test_cli_lab.py"),
+    "lab forget": ("lab", "cli/test_cli_lab.py"),
+    "lab list": ("lab", "cli/test_cli_lab.py"),
+    "lab priority": ("lab-submission", "cli/test_cli_lab.py"),
+    "lab quarantine": ("lab-machine", "cli/test_cli_lab.py"),
+    "lab release": ("lab-machine", "cli/test_cli_lab.py"),
+    "lab reserve": ("lab-machine", "cli/test_cli_lab.py"),
+    "lab resume": ("lab-machine", "cli/test_cli_lab.py"),
+    "lab show": ("lab-submission", "cli/test_cli_lab.py"),
+    "machines check": ("machine-check", "cli/test_cli_machines.py"),
+    "machines control": ("machine-control", "cli/test_cli_machines.py"),
     "serve": ("server", "server/test_server_process.py"),
     "watch": ("commit", "cli/test_cli_watch.py"),
 }
@@ -89,6 +132,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "spec.yaml").write_text("benchwright: 1\nmodel: {name: net, files: {onnx: net.onnx}}\n")
     (tmp_path / "net.onnx").write_bytes(b"net")
     (tmp_path / "tasks.toml").write_text(TASKS)
+    (tmp_path / "aws.csv").write_text(GPUHUNT)
     return tmp_path
 
 
@@ -148,3 +192,22 @@ def test_a_kind_that_nobody_documents_is_a_mistake() -> None:
 
 def test_a_document_may_stand_on_one_line() -> None:
     assert envelope("store-send", [], indent=None) == '{"format": 1, "kind": "store-send", "data": []}'
+
+
+def test_what_was_changed_is_in_the_document(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def data(*words: str) -> Any:
+        main([*words, "--json"])
+        return json.loads(capsys.readouterr().out)["data"]
+
+    name = data("findings", "judge")["findings"][0]["id"]
+    (changed,) = data("findings", "assign", name, "Ada")["findings"]
+    assert (changed["id"], changed["assignee"]) == (name, "Ada")
+    assert [one["state"] for one in data("findings", "resolve", name)["findings"]] == ["resolved"]
+    assert data("findings", "resolve", name)["findings"] == []  # it was
+    assert [one["what"] for one in data("findings", "mute", "a*")["mutes"]] == ["a*"]
+    assert data("findings", "mute", "a*", "--off")["mutes"] == []
+    (one, other) = data("findings", "threshold", "*", "50%", "--metric", "a", "--metric", "b", "--preview")
+    assert one["days"] == other["days"] == 90 and data("findings", "rules")["thresholds"] == []
+    held = data("machines", "quarantine", "12ffdd536bd8", "--reason", "hot")
+    assert held["line"]["quarantine"]["reason"] == held["quarantines"][0]["reason"] == "hot"
+    assert data("machines", "release", "12ffdd536bd8")["line"]["quarantine"] is None

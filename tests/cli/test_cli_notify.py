@@ -15,9 +15,14 @@ from typing import Any
 import pytest
 
 from benchwright.cli import main
+from benchwright.config import Notify
 from benchwright.records import Better, Case, Environment, Estimate, Metric, Result, Run, Status, Target, Verdict
 from benchwright.records.findings import Finding
+from benchwright.server.settings import ServerSettings
 from benchwright.store import Store, open_store
+from benchwright.store.archive import NotifyTarget
+from benchwright.store.sql import SqlStore
+from page_server import serving
 
 Benchwright = Callable[..., subprocess.CompletedProcess[str]]
 VALUES = (0.010, 0.010, 0.012, 0.012)
@@ -121,3 +126,67 @@ def test_what_cannot_be_told_is_exit_1_and_what_is_wrong_exit_2(
     (folder / "benchwright.toml").write_text('store = "results.db"\n')
     assert main(["notify"]) == 2 and main(["notify", "finding-1"]) == 2
     assert "there is nobody to notify" in capsys.readouterr().err
+
+
+def test_targets_are_listed_without_their_secrets(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = SqlStore(f"sqlite:///{folder / 'results.db'}")
+    store.put_notify_target(NotifyTarget(address="${BENCHWRIGHT_NOTIFY_SLACK}", cases="other*", smallest=0.05))
+    store.close()
+    monkeypatch.chdir(folder)
+    assert main(["notify", "list"]) == 0
+    first, _, second, preview = capsys.readouterr().out.splitlines()
+    assert first.startswith("webhook+http://127.0.0.1:") and first.endswith("/***  worse in *  (benchwright.toml)")
+    assert second == "${BENCHWRIGHT_NOTIFY_SLACK}  worse from 5 % in other*"
+    assert preview == "  This would have told you never in the last 90 days."
+    assert main(["notify", "list", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)["data"]
+    assert [(one["kept"], one["smallest"]) for one in data] == [(False, 0), (True, 0.05)]
+
+
+def test_targets_kept_at_a_server_are_seen_and_told_from_elsewhere(
+    folder: Path, server: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"sqlite:///{folder / 'results.db'}"
+    kept = f"webhook+http://127.0.0.1:{server.server_port}/kept"
+    store = SqlStore(url)
+    store.put_notify_target(NotifyTarget(address=kept, cases="other*"))
+    reader, admin = (store.token_add(scope, scope) for scope in ("read", "admin"))
+    store.close()
+    of_file = Notify(targets=("github://owner/name",))
+    settings = ServerSettings(store_url=url, artifacts=folder / "files", require_token=True, notify=of_file)
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "benchwright.toml").write_text("")
+    monkeypatch.chdir(elsewhere)
+    for name in ("GITHUB_TOKEN", "GH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    running = serving(settings)
+    address = next(running)
+    try:
+        monkeypatch.setenv("BENCHWRIGHT_TOKEN", admin)
+        assert main(["notify", "list", "--store", address]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == "github://owner/name  worse in *  (the server's benchwright.toml)"
+        assert lines[2].endswith("/***  worse in other*") and "told you never" in lines[3]
+        assert main(["notify", "list", "--store", address, "--json"]) == 0
+        data = json.loads(capsys.readouterr().out)["data"]
+        assert [(one["kept"], one["server"]) for one in data] == [(False, True), (True, True)]
+        assert main(["notify", "finding-1", "--store", address, "--json"]) == 1  # GitHub's token is not set
+        outcomes = {one["target"][:6]: one["outcome"] for one in json.loads(capsys.readouterr().out)["data"]}
+        assert outcomes == {"github": "failed", "webhoo": "sent"}
+        assert len(server.bodies) == 1 and "finding-1" in json.dumps(server.bodies[0])
+        (elsewhere / "benchwright.toml").write_text(f'[notify]\ntargets = ["{kept}"]\n')
+        main(["notify", "finding-1", "--again", "--store", address])
+        assert len(server.bodies) == 2  # the server told it, and the file here names the same place
+        (elsewhere / "benchwright.toml").write_text("")
+        capsys.readouterr()
+        assert main(["notify", "nobody", "--store", address]) == 2
+        monkeypatch.setenv("BENCHWRIGHT_TOKEN", reader)
+        assert main(["notify", "list", "--store", address]) == 0
+        assert "the server does not show whom it tells" in capsys.readouterr().err
+        assert main(["notify", "finding-1", "--again", "--store", address]) == 2 and len(server.bodies) == 2
+        assert "admin" in capsys.readouterr().err
+    finally:
+        assert list(running) == []

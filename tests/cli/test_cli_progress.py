@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchwright.cli.progress import ProgressLine
-from benchwright.events import Began, Ended, ExpectedTime, Fetching, Noted, Planned, Reached
+from benchwright.events import Began, Counted, Ended, ExpectedTime, Fetching, Noted, Planned, Reached
 from benchwright.records import Case, Environment, Result, Status, Target
 
 
@@ -28,6 +28,14 @@ def test_a_download_is_shown_on_a_terminal_and_a_note_stays_there(monkeypatch: p
     text = stream.getvalue()
     assert "fetching net.onnx: 1.00 MiB of 4.00 MiB" in text and "fetching net.onnx: 3.00 MiB\r" in text
     assert "\033[Kbenchwright: left out: net: no file for torch\n" in text, "on a line of its own"
+
+
+def test_what_is_done_piece_by_piece_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream = _Terminal()
+    with ProgressLine(stream) as progress:
+        progress(Counted(what="results judged", done=1234, whole=20_000))
+    assert "1,234 of 20,000 results judged" in stream.getvalue()
 
 
 def test_at_80_columns_the_phase_and_the_time_left_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,7 @@ def _measuring(started: Started, pid_file: Path) -> int:
     return grandchild
 
 
-@pytest.mark.parametrize("wait", ["sleep", "hold"])
+@pytest.mark.parametrize("wait", [pytest.param("sleep", marks=pytest.mark.soak), "hold"])
 def test_kill_9_of_the_parent_leaves_no_process_and_what_was_saved(
     wait: str, start: Callable[..., Started], benchwright: Benchwright, tmp_path: Path
 ) -> None:

@@ -37,10 +37,15 @@ SHORT = ("--samples", "1", "--warmup", "0")
             ("ab", "--control", "HEAD~1", "--treatment", "HEAD", "--pairs", "1", *SHORT),
             "at most 2 processes will do it",
         ),
-        (("watch", "--once", "--rounds", "2", *SHORT), "2 processes of each commit will do it"),
-        (
+        pytest.param(
+            ("watch", "--once", "--rounds", "2", *SHORT),
+            "2 processes of each commit will do it",
+            marks=pytest.mark.soak,
+        ),
+        pytest.param(
             ("bisect", "--good", "HEAD~1", "--bad", "HEAD", "--most-runs", "2", *SHORT),
             "at most 2 processes will do it",
+            marks=pytest.mark.soak,
         ),
     ],
     ids=["ab", "watch", "bisect"],

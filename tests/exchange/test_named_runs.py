@@ -7,6 +7,7 @@ from benchwright import schema
 from benchwright.errors import DecodeError, OptionError
 from benchwright.exchange.named_runs import RunFinder, find_run, find_runs
 from benchwright.records import Run
+from benchwright.records.machines import Quarantine
 
 
 class OneRun:
@@ -22,6 +23,9 @@ class OneRun:
     def run(self, run_id: str, *, samples: bool = True) -> Run:
         assert run_id == self.held.id
         return self.held
+
+    def quarantines(self, machine: str = "") -> list[Quarantine]:
+        return []
 
     def close(self) -> None:
         self.closed = True

@@ -12,6 +12,8 @@ from benchwright.execution import rounds
 from benchwright.records import Arrivals, Case, Load, Mode, Result, Scalar, Status, Target
 from benchwright.worker.runtimes.fake import cycle, options_of, truth
 
+pytestmark = pytest.mark.fresh  # as users measure
+
 PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9")
 
 DISTRIBUTIONS: dict[str, dict[str, Scalar]] = {

@@ -133,6 +133,7 @@ def test_the_log_is_that_of_the_copy_that_failed(tmp_path: Path) -> None:
     assert "all is well" not in outcome.log_tail
 
 
+@pytest.mark.fresh
 def test_a_worker_that_cannot_be_started_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "/no/such/python")
     outcome = _run(_case())

@@ -20,6 +20,8 @@ from benchwright.execution import attempt, rounds
 from benchwright.records import Case, Load, Result, Run, Scalar, Status, Target
 from benchwright.worker.runtimes.faults import FLOOD_BYTES
 
+pytestmark = pytest.mark.fresh  # what a fault leaves behind depends on how the worker started
+
 MARK = "BENCHWRIGHT_TEST_MARK"
 QUICK = Load(samples=20, warmup=0, timeout=60)
 SHORT = Load(samples=20, warmup=0, timeout=1.5)

@@ -1,7 +1,8 @@
 """Killing any one process of a matrix at any time ends in an honest record and leaves no process behind.
 
-Fifty kills with a fixed seed: which process (a worker, its keeper, a load generator) and when (while it starts, loads,
-warms up, measures or answers) is drawn; each kill hits one result of a run over one to three copies.
+Twelve kills, and fifty in `make soak`, with a fixed seed: which process (a worker, its keeper, a load generator) and
+when (while it starts, loads, warms up, measures or answers) is drawn; each kill hits one result of a run over one to
+three copies.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from benchwright.execution import rounds
 from benchwright.records import Case, Load, Mode, Result, Status, Target
 
 SEED = 4
-KILLS = 50
 MOST_RUNS = 16  # of five results each: a kill that comes too late hits nobody and does not count
 MARK = "BENCHWRIGHT_TEST_MARK"
 LASTING = 0.12  # seconds of timed calls
@@ -67,6 +67,7 @@ class Killer:
 
     mark: str
     chance: random.Random
+    kills: int
     dealt: list[Blow] = field(default_factory=list)
     survivors: list[int] = field(default_factory=list)
     _phases: dict[str, threading.Event] = field(default_factory=dict)
@@ -74,7 +75,7 @@ class Killer:
     _thread: threading.Thread | None = None
 
     def __call__(self, event: Event) -> None:
-        if isinstance(event, Began) and len(self.dealt) < KILLS:
+        if isinstance(event, Began) and len(self.dealt) < self.kills:
             self._phases = {phase: threading.Event() for phase, _ in MOMENTS.values()}
             self._phases["starting"].set()
             self._over = threading.Event()
@@ -152,18 +153,21 @@ def matrix(folder: Path) -> list[Case]:
     return [Case(name=f"{load.mode} {load.copies}", target=target, load=load) for load in loads]
 
 
+@pytest.mark.fresh  # a keeper is known by being a child of this process
 @pytest.mark.serial
-def test_any_one_process_may_be_killed_at_any_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kills", [12, pytest.param(50, marks=pytest.mark.soak)])
+def test_any_one_process_may_be_killed_at_any_time(kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = uuid.uuid4().hex
     monkeypatch.setenv(MARK, mark)
-    killer, plan = Killer(mark, random.Random(SEED)), rounds.Plan(cases=matrix(tmp_path), rounds=1, monitors=())
+    killer = Killer(mark, random.Random(SEED), kills)
+    plan = rounds.Plan(cases=matrix(tmp_path), rounds=1, monitors=())
     results: list[Result] = []
     for _ in range(MOST_RUNS):
-        if len(killer.dealt) < KILLS:
+        if len(killer.dealt) < kills:
             run = rounds.execute(plan, None, killer)
             assert [result.case for result in run.results] == plan.cases
             results += run.results
-    assert len(killer.dealt) == KILLS
+    assert len(killer.dealt) == kills
     assert {blow.role for blow in killer.dealt} == {"worker", "keeper", "generator"}
     assert {blow.moment for blow in killer.dealt} == set(MOMENTS)
     assert killer.survivors == []

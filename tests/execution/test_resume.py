@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from benchwright import schema
 from benchwright._version import VERSION
 from benchwright.errors import OptionError
 from benchwright.execution import resume
 from benchwright.machine import environment
 from benchwright.records import Case, Environment, Failure, Load, Result, Revision, Run, Status, Target
+from benchwright.records.prices import Price
 
 HERE = environment.collect()
 
@@ -139,8 +141,12 @@ def test_another_commit_is_another_run(root: Path) -> None:
 
 def test_the_price_is_carried_over_and_another_one_is_refused() -> None:
     run = _run(replace(_result("r-0", _case()), details={"cost_per_hour": 2.0}))
-    assert resume.price(run, None) == 2.0
-    assert resume.price(run, 2.0) == 2.0
-    assert resume.price(_run(_result("r-0", _case())), None) is None
-    with pytest.raises(OptionError, match="was priced at 2 an hour, not 3"):
-        resume.price(run, 3.0)
+    assert resume.price_of(run, None) == resume.price_of(run, Price.bare(2.0)) == Price.bare(2.0)
+    assert resume.price_of(_run(_result("r-0", _case())), None) is None
+    with pytest.raises(OptionError, match=r"was priced otherwise \(2 an hour, as given\), not by 3 an hour"):
+        resume.price_of(run, Price.bare(3.0))
+    rented = Price(provider="aws", shape="c7i.large", amount=0.1, fetched_at="2026-11-01")
+    run = _run(replace(_result("r-0", _case()), details={"cost_per_hour": 0.1, "price": schema.encode(rented)}))
+    assert resume.price_of(run, None) == rented
+    with pytest.raises(OptionError, match=r"aws/c7i.large, on-demand, 2026-11-01"):
+        resume.price_of(run, Price.bare(0.1))

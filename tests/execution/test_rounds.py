@@ -19,6 +19,7 @@ from benchwright.errors import StoreError
 from benchwright.events import Began, Ended, Event, Planned, Reached
 from benchwright.execution.rounds import Plan, execute, new_run_id
 from benchwright.records import Case, Load, Objective, Result, Run, Status, Target
+from benchwright.records.prices import Price
 
 
 class Kept:
@@ -331,6 +332,7 @@ def test_a_run_that_is_whole_is_not_measured_again() -> None:
     assert events == [Planned(total=0)]
 
 
+@pytest.mark.soak
 def test_rounds_for_a_precision_count_those_from_before() -> None:
     wanting = _case("a", "fake:lognormal?latency=1ms&sigma=0.5&clock=virtual", precision=0.001, samples=None)
     whole = execute(_plan(wanting, rounds=2))
@@ -367,7 +369,7 @@ def test_an_interrupt_while_going_on_loses_no_reason() -> None:
 
 def test_a_price_of_the_machine_gives_a_cost() -> None:
     case = _case("a", "fake:constant?ms=2&clock=virtual", copies=2)
-    (result,) = execute(_plan(case, cost_per_hour=3.6)).results
+    (result,) = execute(_plan(case, price=Price.bare(3.6))).results
     throughput, cost = result.metric("throughput"), result.metric("cost_per_million")
     assert throughput is not None and cost is not None
     assert cost.estimate.point == pytest.approx(1000 / throughput.estimate.point)
@@ -383,6 +385,6 @@ def test_a_price_of_the_machine_gives_a_cost() -> None:
 def test_a_cost_can_be_an_objective() -> None:
     bound = Objective(metric="cost_per_million", relation="<", bound=1.0)
     case = _case("a", "fake:constant?ms=2&clock=virtual", objectives=(bound,))
-    (result,) = execute(_plan(case, cost_per_hour=3.6)).results
+    (result,) = execute(_plan(case, price=Price.bare(3.6))).results
     (warning,) = [w for w in result.warnings if w.code == "objective-missed"]
     assert warning.seen == "cost_per_million is 2.00, not < 1.00"

@@ -222,10 +222,10 @@ def test_several_results_are_kept_in_one_transaction(tmp_path: Path, monkeypatch
     commits = 0
     confirm = SqlStore.confirm
 
-    def counted(store: SqlStore) -> None:
+    def counted(store: SqlStore, *, is_last: bool = False) -> None:
         nonlocal commits
         commits += 1
-        confirm(store)
+        confirm(store, is_last=is_last)
 
     monkeypatch.setattr(SqlStore, "confirm", counted)
     saver = Saver(lambda: open_store(tmp_path / "results.db"), lambda: False)

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from benchwright.errors import FetchError
 from benchwright.fetch.archives import is_archive, unpack
 from benchwright.fetch.members import MOST_HEADER, kind_of
+from hunting import examples
 
 CONTENT = {"ds/a.txt": b"a\n", "ds/deep/b.bin": bytes(range(256)) * 50, "ds/empty": b""}
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -334,7 +335,7 @@ def test_permissions_are_those_of_new_files(archive: Path, place: Path) -> None:
     assert modes == {"out": 0o750, "run": 0o750, "data": 0o640}
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kind=st.sampled_from([*KINDS, "hostile"]),
     damage=st.lists(st.tuples(st.integers(min_value=0), st.integers(0, 255)), max_size=6),

@@ -2,69 +2,16 @@
 
 from __future__ import annotations
 
-import http.server
-import json
 import socketserver
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import pytest
 
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding, Suspect
-
-
-@dataclass
-class Request:
-    method: str
-    path: str
-    headers: dict[str, str]
-    body: bytes
-
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class Peer(http.server.ThreadingHTTPServer):
-    """Keeps requests. `answer` makes (status, headers, body) of one."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.requests: list[Request] = []
-        self.answer: Callable[[Request], tuple[int, dict[str, str], Any]] = lambda _: (200, {}, [])
-
-    @property
-    def host(self) -> str:
-        return f"127.0.0.1:{self.server_port}"
-
-    def posts(self) -> list[Request]:
-        return [request for request in self.requests if request.method == "POST"]
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    server: Peer
-
-    def _serve(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.command, self.path, headers, body)
-        self.server.requests.append(request)
-        status, more, answer = self.server.answer(request)
-        text = json.dumps(answer).encode()
-        self.send_response(status)
-        for name, value in {**more, "Content-Length": str(len(text))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(text)
-
-    do_GET = do_POST = _serve  # noqa: N815 - names of the standard library
-
-    def log_message(self, *_: object) -> None:
-        pass
+from http_peer import Peer, serving_peer
 
 
 @dataclass
@@ -89,27 +36,16 @@ class _Smtp(socketserver.StreamRequestHandler):
                 return
 
 
-@contextmanager
-def _serving(server: socketserver.BaseServer) -> Iterator[None]:
-    thread = threading.Thread(target=partial(server.serve_forever, poll_interval=0.01))
-    thread.start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        thread.join()
-
-
 @pytest.fixture
 def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
     monkeypatch.setenv("NO_PROXY", "*")
-    with Peer() as server, _serving(server):
+    with Peer() as server, serving_peer(server):
         yield server
 
 
 @pytest.fixture
 def post() -> Iterator[Post]:
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Smtp) as server, _serving(server):
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Smtp) as server, serving_peer(server):
         server.post = Post(port=server.server_address[1])  # type: ignore[attr-defined]
         yield server.post  # type: ignore[attr-defined]
 

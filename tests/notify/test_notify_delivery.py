@@ -220,6 +220,24 @@ def test_one_message_says_that_the_values_are_as_before(setup: Setup, found: Mak
     assert document["title"].startswith("Resolved, as before again: Worse: ")
 
 
+def test_how_told_findings_stand_is_one_question_of_the_store(
+    setup: Setup, found: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [f"f{number:02}" for number in range(12)]
+    over = Remark(at="2026-03-02T00:00:00+00:00", who="benchwright", what="recovered")
+    with closing(open_store(tmp_path / "results.db")) as store:
+        for each in ids:
+            told = replace(found(each), series=each, cause=f"cause-{each}", found_at="2026-03-01T00:00:00+00:00")
+            store.keep_finding(told)
+            setup.tell(told, store=store)
+        store.update_finding("f03", over, state=State.RESOLVED)
+        setup.clock.now += 7200
+        asked: list[str] = []
+        monkeypatch.setattr(store, "finding", lambda reference: asked.append(reference))
+        (told,) = setup.tell(store=store)
+        assert (told.outcome, told.findings, asked) == (DeliveryOutcome.WITHDRAWN, ("f03",), [])
+
+
 def test_what_cannot_be_noted_is_not_sent(setup: Setup, found: Make) -> None:
     setup.path.parent.mkdir()
     setup.path.mkdir()

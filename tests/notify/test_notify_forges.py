@@ -107,7 +107,7 @@ def test_a_status_is_taken_back_when_nothing_at_its_commit_stands_and_set_again_
 ) -> None:
     notifier = Notifier(Notify(targets=(url,), together=1), journal=tmp_path / "notified.jsonl")
     first, second, other = (_kept(store, found(name, series=name)) for name in ("a", "b", "c"))
-    elsewhere = replace(other, suspects=(), revisions=("1", "2"))
+    elsewhere = replace(other, suspects=(), revisions=("1", "2"), cause="cause-2")
     notifier.tell([first, second, elsewhere], store)
     store.update_finding("a", state=State.RESOLVED)
     assert notifier.tell([], store) == []  # another one at that commit stands

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from benchwright.notify.messages import IN_ALL, IN_FULL
 from benchwright.notify.notices import link_to
 from benchwright.records import Estimate
 from benchwright.records.findings import Finding, Suspect
+from benchwright.vcs.forges import Projects
 
 Make = Callable[..., Finding]
 
@@ -76,3 +78,15 @@ def test_links_are_filled_in_and_quoted(found: Make) -> None:
         "https://x/f1?c=bench.py%3A%3Aencode&r=c0ffee&{other}"
     )
     assert link_to(found(), "") == ""
+
+
+def test_the_culprit_or_its_range_leads_to_the_forge(found: Make) -> None:
+    code = Projects().links("https://github.com/owner/name")
+    old, new = "a" * 40, "b" * 40
+    sure = found(revisions=(old, new), suspects=(Suspect(revision=new, probability=0.9, subject="x"),))
+    told = Message(id="m", notices=(Notice(finding=sure, code=code),))
+    assert f"commit bbbbbbbbbbbb x (90 %) https://github.com/owner/name/commit/{new}" in told.text
+    assert f"([code](https://github.com/owner/name/commit/{new}))" in told.markdown
+    unsure = Message(id="m", notices=(Notice(finding=replace(sure, suspects=()), code=code),))
+    assert f"https://github.com/owner/name/compare/{old}...{new}" in unsure.text
+    assert "http" not in Message(id="m", notices=(Notice(finding=sure),)).text

@@ -38,7 +38,8 @@ def test_noise_is_the_middle_case_of_a_run(archive: SqlStore) -> None:
     [
         ({"cpu": "Example  9000 ", "cores": 8}, {}, (), "Example 9000, 8 cores"),
         ({"cpu": "unavailable: no such file"}, {"architecture": "aarch64"}, (), "aarch64"),
-        ({}, {}, (), "a machine"),
+        ({}, {"host": "bench-1", "architecture": "aarch64"}, (), "bench-1"),
+        ({}, {}, (), "unknown machine"),
         ({"cpu": "X", "cores": 2}, {"image": {"name": "ubuntu:24.04"}}, (), "X, 2 cores, in ubuntu:24.04"),
         ({"cpu": "X"}, {"device": {"name": "Pixel 9", "serial": "1"}}, (), "Pixel 9"),
         ({"cpu": "X"}, {}, ({"name": "Example GPU"},), "X, Example GPU"),
@@ -48,6 +49,11 @@ def test_a_machine_is_called_what_a_person_would(
     machine: dict[str, Value], system: dict[str, Value], accelerators: tuple[dict[str, Value], ...], name: str
 ) -> None:
     assert machine_name(Environment(machine=machine, system=system, accelerators=accelerators)) == name
+
+
+def test_a_host_is_not_named_twice() -> None:
+    alike = {f"{letter * 8}": Environment(machine={}, system={"host": "bench-1", "os": letter}) for letter in "ab"}
+    assert names_of(alike) == {"aaaaaaaa": "bench-1 #aaaaaa", "bbbbbbbb": "bench-1 #bbbbbb"}
 
 
 def test_no_two_machines_have_one_name() -> None:

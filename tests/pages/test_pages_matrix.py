@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 import sample_project as project
 import series_of_runs as made
 from benchwright.errors import StoreError
-from benchwright.pages.matrix import ABSENT, matrix
+from benchwright.pages.matrix import ABSENT, CHOICES, matrix, offered
 from benchwright.pages.shapes import Matrix
 from benchwright.records import Run
 from benchwright.store.sql import SqlStore
@@ -101,3 +101,99 @@ def test_an_empty_store_has_an_empty_matrix(kept: Callable[[Sequence[Run]], SqlS
 def _cell(view: Matrix, row: str, column: str) -> Any:
     place = view.rows.index(row), view.columns.index(column)
     return next(cell for cell in view.cells if (cell.row, cell.column) == place)
+
+
+# ---- the best of a row ----
+
+
+def _measured(
+    kept: Callable[[Sequence[Run]], SqlStore], points: Mapping[str, Sequence[float]], **changes: Any
+) -> SqlStore:
+    """One case on several runtimes, each with the rounds that are given."""
+    runs = []
+    for number, (runtime, rounds) in enumerate(points.items()):
+        run = made.run_of(number + 1, rounds[0], case=replace(made.CASE, params={"runtime": runtime}))
+        first = run.results[0]
+        results = [
+            replace(
+                first,
+                id=f"{runtime}-{i}",
+                round=i,
+                metrics=tuple(
+                    replace(m, estimate=replace(m.estimate, point=point, low=None, high=None)) for m in first.metrics
+                ),
+                **changes,
+            )
+            for i, point in enumerate(rounds)
+        ]
+        runs.append(replace(run, id=f"run-{runtime}", results=tuple(results)))
+    return kept(runs)
+
+
+POINTS = {
+    "fast": (1.0, 1.01, 0.99, 1.0, 1.02),
+    "near": (1.01, 1.02, 0.98, 1.03, 1.0),
+    "slow": (2.0, 2.02, 1.98, 2.01, 1.99),
+}
+
+
+def test_the_best_of_a_row_and_what_cannot_be_told_from_it_are_marked(
+    kept: Callable[[Sequence[Run]], SqlStore],
+) -> None:
+    view = matrix(_measured(kept, POINTS), columns="runtime")
+    row = view.rows[0]
+    assert [_cell(view, row, name).standing for name in ("fast", "near", "slow")] == ["best", "tied", ""]
+
+
+def test_what_the_instrument_does_not_trust_ties_within_what_noise_explains(
+    kept: Callable[[Sequence[Run]], SqlStore],
+) -> None:
+    points = {"fast": POINTS["fast"], "slower": tuple(1.15 * point for point in POINTS["fast"])}
+    busy = {"instrument": {"verdict": "unreliable: others took 158 % of a core"}}
+    view = matrix(_measured(kept, points, **busy), columns="runtime")
+    assert [cell.standing for cell in view.cells] == ["best", "tied"]
+
+
+def test_a_row_of_one_cell_has_no_best(kept: Callable[[Sequence[Run]], SqlStore]) -> None:
+    view = matrix(_measured(kept, {"fast": POINTS["fast"]}), columns="runtime")
+    assert [cell.standing for cell in view.cells] == [""]
+
+
+def test_the_direction_of_the_metric_decides(archive: SqlStore) -> None:
+    for metric, choose in (("latency_p50", min), ("throughput", max)):
+        view = matrix(archive, metric=metric, rows="case", columns="runtime")
+        for row in range(len(view.rows)):
+            cells = [cell for cell in view.cells if cell.row == row]
+            best = [cell for cell in cells if cell.standing == "best"]
+            if len(cells) > 1:
+                assert [one.estimate.point for one in best] == [choose(cell.estimate.point for cell in cells)]
+            else:
+                assert best == []
+
+
+def test_rows_come_in_pages(archive: SqlStore) -> None:
+    whole = matrix(archive)
+    first = matrix(archive, limit=2)
+    second = matrix(archive, limit=100, after=int(first.next))
+    assert (first.row_count, first.next, second.next) == (len(whole.rows), "2", "")
+    assert [*first.rows, *second.rows] == list(whole.rows)
+    assert len(first.cells) + len(second.cells) == len(whole.cells)
+    assert len(first.missing) + len(second.missing) == len(whole.missing)
+
+
+def test_a_wide_matrix_is_cut_and_says_so_and_the_best_is_of_all_columns(
+    kept: Callable[[Sequence[Run]], SqlStore],
+) -> None:
+    view = matrix(_measured(kept, POINTS), columns="runtime", widest=2)
+    assert (list(view.columns), view.column_count) == (["fast", "near"], 3)
+    assert [cell.standing for cell in view.cells] == ["best", "tied"]
+    slow_first = {"a": POINTS["slow"], "b": POINTS["slow"], "c": POINTS["fast"]}
+    hidden = matrix(_measured(kept, slow_first), columns="runtime", widest=2)
+    shown = [cell.standing for cell in hidden.cells if hidden.columns[cell.column] in ("a", "b")]
+    assert shown == ["", ""]  # the best of the row is in a column that is not shown
+
+
+def test_of_many_values_a_page_offers_the_first_and_the_chosen() -> None:
+    names = [f"case {number}" for number in range(CHOICES + 5)]
+    assert offered(names[:3], names[1]) == names[:3]
+    assert offered(names, names[-1]) == [*names[:CHOICES], names[-1]]

@@ -18,13 +18,14 @@ from benchwright.store.sql import SqlStore
 def test_it_tells_what_a_visitor_should_look_at(archive: SqlStore) -> None:
     view = overview(archive)
     assert [run.id for run in view.runs] == [project.run_id(i) for i in range(119, 109, -1)]
-    assert len(view.worse) == 4
+    assert [(one.findings, one.worse, one.better) for one in view.causes] == [(4, 4, 0), (2, 0, 2)]
+    assert [view.counts[name] for name in ("open", "causes")] == [6, 2]
+    assert len(view.worse) == 1
     assert {(one.case, one.verdict) for one in view.worse} == {("vision/resnet50.onnx", Verdict.WORSE)}
     assert all(one.culprit and one.culprit.subject == project.CULPRIT_SUBJECT for one in view.worse)
     assert all(len(one.spark) == 30 for one in view.worse)
     assert {one.params["runtime"] for one in view.better} == {"openvino"}
-    sizes = [abs(one.effect.point - 1) for one in view.worse]
-    assert sizes == sorted(sizes, reverse=True)
+    assert [*view.worse, *view.better] == [one.lead for one in view.causes]
     assert view.counts["runs"] == 120
     assert view.counts["findings"] == 8
     assert view.counts["points"] == sum(one.count for one in archive.series(SeriesFilter()))

@@ -17,6 +17,8 @@ from benchwright.pages.distributions import distributions
 from benchwright.pages.results import AGED, FOLDED, result_view
 from benchwright.pages.runs import run_view, runs_page
 from benchwright.records import Objective, Run, Samples, Status
+from benchwright.report.html import html_page
+from benchwright.report.markup import escape
 from benchwright.stats.histogram import fold
 from benchwright.store.sql import SqlStore
 
@@ -86,6 +88,9 @@ def test_a_distribution_counts_every_call(archive: SqlStore) -> None:
     run = archive.run(project.run_id(118))
     result = run.results[0]
     (found,) = result_view(archive, result.id).distributions
+    together = result_view(archive, result.id, together=True)
+    assert together.distributed > 1 == result_view(archive, result.id).distributed
+    assert together.distributions[0].count > found.count
     values = np.frombuffer(result.samples[0].columns["latency"], np.int64) / 1e9
     assert (found.column, found.count, sum(found.counts)) == ("latency", 2000, 2000)
     assert len(found.edges) == len(found.counts) + 1
@@ -149,3 +154,17 @@ def test_a_run_says_of_every_objective_how_it_was_read_and_whether_it_is_met(arc
     assert (first.objective, first.met) == ("latency_p50 < 1,000 s", True) and first.verdict.startswith("met")
     assert (second.objective, second.met) == ("latency_p50 < 1.00 ns", False) and "missed" in second.verdict
     assert run_view(archive, "last").objectives == []
+
+
+def test_a_run_has_the_advice_that_the_report_has(archive: SqlStore, kept: Keep) -> None:
+    run = archive.run(archive.find("last"), samples=False)
+    run = replace(run, results=tuple(one for one in run.results if one.round == 0))  # of which one must be cautious
+    view = run_view(kept([run]), run.id)
+    page = html_page([run])
+    assert {one.aim for one in view.advice} == {"Lowest latency", "Highest throughput"}
+    assert all(one.text.startswith(f"{one.case.partition(' ')[0]}: {one.aim}") for one in view.advice if not one.rivals)
+    labels = {line.label for line in view.cases}
+    for one in view.advice:
+        assert escape(one.text) in page
+        assert one.case in labels and labels >= {*one.rivals}
+    assert view.cautions and all(escape(said) in page for said in view.cautions)

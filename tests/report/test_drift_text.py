@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 from rich.console import Console
 
@@ -12,9 +14,10 @@ from benchwright.notify.journal import Ledger, TargetRecord
 from benchwright.notify.messages import Message, Notice
 from benchwright.notify.statuses import find_withdrawable
 from benchwright.records import Estimate, Verdict
-from benchwright.records.findings import Drift, Finding, Part
+from benchwright.records.findings import Drift, Finding, Part, State
 from benchwright.report.change_picture import SeriesPicture, sketch
 from benchwright.report.findings import graph, show_finding, title
+from benchwright.store import open_store
 
 COMMITS = tuple(f"{i:02d}" + "ab" * 19 for i in range(61))
 
@@ -112,11 +115,13 @@ def test_a_message_tells_levels_slope_and_no_culprit() -> None:
     assert "one of the 60" not in text
 
 
-def test_no_commit_gets_a_status_for_a_drift() -> None:
+def test_no_commit_gets_a_status_for_a_drift(tmp_path: Path) -> None:
     step = replace(FINDING, id="57e9000000", drift=None)
     assert _worse([Notice(finding=FINDING), Notice(finding=step)]) == (Notice(finding=step),)
     ledger = Ledger(findings={FINDING.id: FINDING})
-    assert find_withdrawable(ledger, TargetRecord(told={FINDING.id}), lambda _: True) == ()
+    with closing(open_store(tmp_path / "results.db")) as store:
+        store.keep_finding(replace(FINDING, found_at="2026-03-01T00:00:00+00:00", state=State.RESOLVED))
+        assert find_withdrawable(ledger, TargetRecord(told={FINDING.id}), store) == ()
 
 
 def test_a_sketch_of_a_drift_shows_all_of_it_without_a_mark() -> None:

@@ -70,7 +70,7 @@ def test_what_is_not_needed_at_first_sight_is_folded(run: Run) -> None:
     folds = [attributes for tag, attributes in parsed(html_page([run])).seen if tag == "details"]
     assert folds and not any("open" in attributes for attributes in folds)
     page = html_page([run])
-    assert page.index("Which to choose" if "Which to choose" in page else "Plots") < page.index("<details")
+    assert page.index("Recommendations" if "Recommendations" in page else "Plots") < page.index("<details")
     assert page.index("<summary>Example CPU 9000") < page.index("unavailable: no cpufreq here")
     alone = replace(run, results=tuple(r for r in run.results if r.case == run.results[0].case))
     folds = [attributes for tag, attributes in parsed(html_page([alone])).seen if tag == "details"]
@@ -203,5 +203,5 @@ def test_what_lines_numbers_up_can_be_left_out_on_a_phone(run: Run) -> None:
 
 def test_the_page_says_which_case_to_choose(run: Run) -> None:
     page = html_page([run])
-    assert "Which to choose" in page and "Lowest latency: " in page and "Highest throughput: " in page
-    assert "Which to choose" not in html_page([replace(run, results=run.results[:1])])
+    assert "Recommendations" in page and "Lowest latency: " in page and "Highest throughput: " in page
+    assert "Recommendations" not in html_page([replace(run, results=run.results[:1])])

@@ -16,6 +16,7 @@ from benchwright import schema
 from benchwright.errors import DecodeError
 from benchwright.records import Case, Load, Objective, Target
 from benchwright.schema import json_schema
+from hunting import examples
 
 CASE = Case(
     name="m",
@@ -30,7 +31,7 @@ WRONG: list[tuple[list[str | int], Any]] = [
     (["data", "load", "worker"], 1),
     (["data", "load", "mode"], "opne"),
     (["data", "load", "workers"], "2"),
-    (["data", "load", "objectives", 0, "unit"], "s"),
+    (["data", "load", "objectives", 0, "units"], "s"),
     (["data", "target", "options"], {"threads": [1]}),
     (["data", "inputs", "shapes"], {"x": [1, None]}),
 ]
@@ -53,7 +54,7 @@ def test_it_is_a_valid_schema_with_every_record_closed_and_described(kind: str) 
 
 
 @pytest.mark.parametrize("kind", schema.kinds())
-@settings(max_examples=15)
+@settings(max_examples=examples(8))
 @given(data=st.data())
 def test_everything_we_write_is_valid(
     kind: str, records_of: Callable[[type], st.SearchStrategy[Any]], data: st.DataObject

@@ -18,6 +18,7 @@ from benchwright import records, schema
 from benchwright.errors import DecodeError
 from benchwright.records import Case, Environment, Inputs, Load, Mode, Run, Target
 from benchwright.schema.parsing import pack_int64, unpack_int64
+from hunting import examples
 
 RECORDS = [cls for cls in vars(records).values() if dataclasses.is_dataclass(cls)]
 CASE = Case(name="model.onnx", target=Target(runtime="onnxruntime", uri="a/model.onnx"), params={"batch_size": 8})
@@ -28,7 +29,7 @@ MACHINE = Environment(machine={"cpu": "EPYC"}, system={"os": "Linux", "architect
 
 
 @pytest.mark.parametrize("cls", schema.kinds().values(), ids=schema.kinds())
-@settings(max_examples=25)
+@settings(max_examples=examples(12))
 @given(data=st.data())
 def test_every_document_reads_back_as_it_was_written(
     cls: type, records_of: Callable[[type], st.SearchStrategy[Any]], data: st.DataObject

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import series_of_runs as runs
-from benchwright.server.app import Upkeep, tidy
+from benchwright.server.standing_jobs import Upkeep, tidy
 from benchwright.store.sql.retention import RetentionRules
 
 

@@ -18,7 +18,13 @@ from schemathesis.specs.openapi.checks import (
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 EXAMPLES = 3
-NOT_HERE = {"GET /api/v1/results/{result_id}/artifacts/{name}"}  # no result of this store has a file
+NOT_HERE = {  # no result of this store has a file, and nothing was submitted to its lab
+    "GET /api/v1/results/{result_id}/artifacts/{name}",
+    "GET /api/v1/lab/parcels/{digest}",
+    "GET /api/v1/lab/files/{sha256}",
+    "GET /api/v1/lab/submissions/{run_id}",
+    "GET /api/v1/lab/plans/{plan_id}",
+}
 HERE = {"Host": "127.0.0.1"}
 
 
@@ -44,8 +50,10 @@ def _names(store: Any) -> dict[str, str]:
     found = store.finding("f1")
     result = next(iter(store.run(found.run).results)).id
     here = {"run_id": found.run, "reference": "last", "key": found.series, "finding": found.id, "case": found.case}
+    here |= {"cause": found.cause, "kind": "mute"}
     sides = {"a": "run:last~1", "b": "run:last", "rows": "case", "columns": "machine"}
-    return {**here, **sides, "result": result, "result_id": result, "metric": found.metric}
+    machine = store.machines()[0].key
+    return {**here, **sides, "result": result, "result_id": result, "metric": found.metric, "machine": machine}
 
 
 def _ask_for_what_is_there(operation: Any, names: dict[str, str]) -> Any:

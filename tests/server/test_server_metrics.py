@@ -37,6 +37,7 @@ def test_newest_values_and_counts(server: Any, filled: Any) -> None:
     assert alone["benchwright_series_cut"] == [0] and alone["benchwright_store_bytes"][0] > 4096
     states = {sample.labels["state"]: sample.value for sample in seen["benchwright_findings"].samples}
     assert states == {"suspected": 0, "open": 1, "acknowledged": 0, "resolved": 0, "ignored": 0}
+    assert alone["benchwright_open_causes"] == [1]
     requests = {
         (s.labels["method"], s.labels["route"], s.labels["status"]): s.value
         for s in seen["benchwright_requests"].samples

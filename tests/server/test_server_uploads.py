@@ -122,6 +122,18 @@ def test_the_same_run_from_two_at_once_is_kept_once(server: Any) -> None:
     assert server.store.run("run-0020") == runs.run_of(20, 0.5)
 
 
+def test_who_judges_a_run_alone_takes_it_from_the_list(server: Any) -> None:
+    run = replace(runs.run_of(77, 0.5), id="judged elsewhere")
+    before = server.store.judging()
+    assert server.post("runs", content=schema.dumps(run).encode()).status_code == 200
+    assert server.store.judging().waiting == before.waiting + 2
+    for waited in (2, 0):
+        assert server.put("runs/judged elsewhere/judged").json() == {"answer": waited}
+        assert server.store.judging().waiting == before.waiting
+    assert server.store.judging().judged == before.judged + 2
+    assert server.put("runs/nobody knows it/judged").json() == {"answer": 0}
+
+
 def test_a_run_says_what_it_does_now(server: Any) -> None:
     word = {"run": "under-way", "started_at": "2026-03-01T10:00:00+00:00", "planned": 4, "done": 1, "case": "a"}
     assert server.put("runs/under-way/progress", content=json.dumps(word)).status_code == 204

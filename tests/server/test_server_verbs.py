@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import series_of_runs as runs
 from benchwright import schema
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
+from benchwright.server import answer_parts
 from benchwright.server.routes.verbs import VERBS
 from benchwright.store import Store
 
@@ -37,12 +39,13 @@ def finding(name: str) -> Finding:
         verdict=Verdict.WORSE,
         runs=(name,),
         found_at="2026-03-01T10:00:00+00:00",
+        cause=f"cause-{name}",
     )
 
 
 def test_every_verb_of_a_store_can_be_asked_for() -> None:
     verbs = {name for name, member in vars(Store).items() if callable(member) and not name.startswith("_")}
-    assert {*VERBS} == verbs - ELSEWHERE
+    assert {*VERBS} == (verbs - ELSEWHERE) | {"held_results"}  # which only a database knows
 
 
 def test_reading_verbs_answer_what_the_store_answers(server: Any) -> None:
@@ -54,9 +57,52 @@ def test_reading_verbs_answer_what_the_store_answers(server: Any) -> None:
     assert asked(server, "runs", limit=1) == [last]
     assert asked(server, "run_ids") == [*store.run_ids()]
     told = schema.encode(store.history("*", metrics=("latency_p50",), limit=1))
+    assert asked(server, "history?branches=true", case="*", metrics=["latency_p50"], limit=1) == told
+    assert told[0]["points"][0].pop("branch") == ""  # told to who asks for it: older clients do not know it
     assert asked(server, "history", case="*", metrics=["latency_p50"], limit=1) == told
     assert asked(server, "misses", case=case) == schema.encode(store.misses(case))
     assert asked(server, "case_names") == [case]
+
+
+def test_a_list_that_is_too_long_is_refused_or_comes_in_parts(
+    serving: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FINDINGS", "CAUSES", "RUNS", "RUN_IDS"):
+        monkeypatch.setattr(answer_parts, name, 2)
+    monkeypatch.setattr(answer_parts, "POINTS", 10)
+    with serving(tmp_path) as server:
+        runs.fill(server.store, [0.5, 0.6, 0.7, 0.8, 0.9])
+        for number in range(5):
+            server.store.keep_finding(replace(finding(f"f{number}"), series=f"s{number}"))
+        for verb, arguments in {
+            "findings": {"limit": 2**31 - 1},
+            "causes": {"limit": 5},
+            "runs": {"limit": 2**31 - 1},
+            "run_ids": {},
+            "history": {"case": "*", "limit": 4},
+        }.items():
+            refused = server.post(f"store/{verb}", content=json.dumps(arguments))
+            assert refused.status_code == 413 and "parts=true" in refused.json()["remedy"], verb
+            whole, parts = [], 0
+            while True:
+                told = server.post(f"store/{verb}?parts=true", content=json.dumps(arguments)).json()
+                whole, parts = whole + told["answer"], parts + 1
+                if not told.get("next"):
+                    break
+                arguments = arguments | told["next"]
+            expected = schema.encode([*getattr(server.store, verb)(**_whole(verb))])
+            assert [_name(one) for one in whole] == [_name(one) for one in expected] and parts > 1, verb
+        assert asked(server, "findings", limit=2) and asked(server, "runs", limit=2)
+        monkeypatch.setattr(answer_parts, "POINTS", 3)
+        assert server.post("store/history?parts=true", content='{"case": "*"}').status_code == 413
+
+
+def _whole(verb: str) -> dict[str, Any]:
+    return {"history": {"case": "*", "limit": 4}, "run_ids": {}}.get(verb, {"limit": 100})
+
+
+def _name(one: Any) -> Any:
+    return one if isinstance(one, str) else (one.get("id"), one.get("key"), one.get("unit"))
 
 
 def test_findings_are_kept_and_changed(server: Any) -> None:
@@ -98,6 +144,9 @@ def test_rules_are_kept_and_taken_away(server: Any) -> None:
         ("keep_finding", json.dumps({"finding": schema.encode(finding("../x"))}), 400, "cannot be an id"),
         ("mute", json.dumps({"mute": {"what": "x" * 501}}), 400, "500 characters"),
         ("set_threshold", json.dumps({"threshold": {"case": "x" * 501, "smallest": 0.1}}), 400, "500 characters"),
+        ("quarantine", json.dumps({"quarantine": {"machine": "m", "since": 10**18}}), 400, "not an instant"),
+        ("quarantine", json.dumps({"quarantine": {"machine": "m", "since": 0, "until": 10**18}}), 400, "until"),
+        ("release", json.dumps({"machine": "m", "at": 10**18}), 400, "not an instant"),
         ("update_finding", '{"reference": "f1", "changes": {"id": "f2"}}', 400, "'id'"),
         ("update_finding", '{"reference": "f1", "changes": {"state": "lost"}}', 400, "state"),
     ],

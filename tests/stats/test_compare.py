@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from benchwright.records import Better, Estimate, Verdict
-from benchwright.stats.compare import ALLOWANCE, benjamini_hochberg, compare
+from benchwright.stats.compare import ALLOWANCE, compare
 
 points = st.lists(st.floats(min_value=0.1, max_value=100), min_size=2, max_size=10)
 
@@ -128,7 +128,7 @@ def test_one_sides_spread_stands_for_both() -> None:
     logs = np.log([1.0, 1.05, 0.95, 1.02])
     half = scipy.stats.t.ppf(0.975, 3) * logs.std(ddof=1) * math.sqrt(1 / 4 + 1)
     assert judged.ratio is not None and judged.ratio.high is not None
-    assert math.log(judged.ratio.high / judged.ratio.point) == pytest.approx(half, rel=1e-3)
+    assert math.log(judged.ratio.high / judged.ratio.point) == pytest.approx(half, rel=0.01)
 
 
 def test_rounds_that_agree_by_luck_are_not_sharper_than_they_know() -> None:
@@ -163,25 +163,16 @@ def test_zeros_have_no_ratio() -> None:
     assert (something.ratio, something.verdict) == (None, Verdict.UNCLEAR)
 
 
+def test_an_interval_that_claims_certainty_counts_as_nearly_sure() -> None:
+    """Other tools write 100 %; no quantile belongs to that."""
+    certain = [Estimate(point=1.0, low=0.99, high=1.01, confidence=1.0)] * 2
+    nearly = [Estimate(point=1.0, low=0.99, high=1.01, confidence=1 - 1e-9)] * 2
+    ours, theirs = (compare(bare(1.0, 1.001), side, better=Better.LOWER) for side in (certain, nearly))
+    assert ours.verdict is theirs.verdict
+    assert ours.ratio is not None and theirs.ratio is not None
+    assert ours.ratio.high == pytest.approx(theirs.ratio.high, rel=0.01)
+
+
 def test_a_missing_side_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one round"):
         compare([], bare(1.0), better=None)
-
-
-@given(
-    st.lists(st.floats(allow_subnormal=False, min_value=0, max_value=1), max_size=40),
-    st.floats(min_value=0.01, max_value=0.3),
-)
-def test_benjamini_hochberg_is_scipys(p_values: list[float], rate: float) -> None:
-    ours = benjamini_hochberg(p_values, rate)
-    if not p_values:
-        assert ours == []
-        return
-    adjusted = scipy.stats.false_discovery_control(p_values)
-    assert all(called == (a <= rate) for called, a in zip(ours, adjusted, strict=True) if abs(a - rate) > 1e-9)
-
-
-def test_among_many_null_comparisons_hardly_any_is_called() -> None:
-    rng = np.random.default_rng(2)
-    families = [any(benjamini_hochberg(rng.random(50).tolist(), 0.05)) for _ in range(500)]
-    assert np.mean(families) < 0.08

@@ -11,7 +11,7 @@ import pytest
 from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Environment, Result, Revision, Run, Status
-from benchwright.store.archive import Archive, SeriesFilter
+from benchwright.store.archive import Archive, CommitFacts, SeriesFilter
 from benchwright.store.sql import SqlStore, counts, series_columns
 
 MakeResult = Callable[..., Result]
@@ -182,7 +182,7 @@ def test_values_of_runs_name_everything(filled: SqlStore) -> None:
 
 
 def test_newest_values_are_those_of_the_newest_run(filled: SqlStore) -> None:
-    cases: list[tuple[dict[str, str], list[float]]] = [
+    cases: list[tuple[dict[str, Any], list[float]]] = [
         ({}, [2.0, 2.1, 9.0]),
         ({"case": "model*"}, [2.0, 2.1, 9.0]),
         ({"case": "nothing"}, []),
@@ -260,12 +260,30 @@ def test_machines_are_told_apart(filled: SqlStore) -> None:
     assert (totals["runs"], totals["results"], totals["series"], totals["points"]) == (4, 10, 6, 21)
     assert totals["machines"] == 2
     assert filled.metric_names() == ["latency", "latency_p50", "throughput"]
+    directions = {"latency": "lower", "latency_p50": "lower", "throughput": "higher"}
+    assert filled.metric_directions() == directions
+    runs = [run.id for run in filled.runs_page()]
+    sizes = filled.run_sizes([*runs, "nowhere"])
+    assert sorted(sizes) == sorted(runs) and sum(count for count, _ in sizes.values()) == 10
+    assert max(newest for _, newest in sizes.values()) == filled.newest()
 
 
 def test_subjects_come_from_runs(store: SqlStore, make_run: MakeRun) -> None:
     told = Revision(vcs="git", id="abc", subject="Make it faster")
     store.add_run(replace(make_run("run-1"), revision=told))
     assert store.subjects(["abc", "unknown", ""]) == {"abc": "Make it faster"}
+
+
+def test_repositories_come_from_runs_and_hold_no_login(store: SqlStore, make_run: MakeRun) -> None:
+    told = Revision(vcs="git", id="abc", subject="Make it faster", repository="https://github.com/owner/name.git")
+    store.add_run(replace(make_run("one"), revision=Revision(vcs="git", id="abc")))
+    store.add_run(replace(make_run("two"), revision=told))
+    known = "https://github.com/owner/name"
+    assert store.commits(["abc", "unknown"]) == {"abc": CommitFacts("Make it faster", known)}
+    assert store.run("two").revision == replace(told, repository=known)
+    bad = Revision(vcs="git", id="def", subject="x", repository="https://me:s3cret@github.com/owner/name")
+    store.add_run(replace(make_run("three"), revision=bad))
+    assert store.commits(["def"]) == {"def": CommitFacts("x", "")}
 
 
 def test_newest_grows_with_every_result(store: SqlStore, make_run: MakeRun, make_result: MakeResult) -> None:

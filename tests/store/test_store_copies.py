@@ -12,14 +12,16 @@ import pytest
 from benchwright.errors import OptionError
 from benchwright.records import Estimate, Result, Run, Verdict
 from benchwright.records.findings import Finding, Mute, Threshold
+from benchwright.records.machines import Quarantine
 from benchwright.store import copies
-from benchwright.store.archive import Annotation
+from benchwright.store.archive import Annotation, NamedView
 from benchwright.store.sql import SqlStore
 
 MakeResult = Callable[..., Result]
 MakeRun = Callable[..., Run]
 
 ONE = Estimate(point=1.0, low=None, high=None)
+QUARANTINE = Quarantine(machine="key", since=7, until=9, reason="moved", who="ann", made_at="2026-01-01T00:00:00+00:00")
 NOTE = Annotation(id=0, series="key", at=7, text="new driver", who="ann", made_at="2026-01-01T00:00:00+00:00")
 
 
@@ -38,7 +40,9 @@ def source(tmp_path: Path, make_run: MakeRun, make_result: MakeResult) -> Iterat
     opened.keep_finding(_finding("f", "run-1"))
     opened.mute(Mute(what="key", who="ann", reason="known"))
     opened.set_threshold(Threshold(case="model*", smallest=0.1))
+    opened.quarantine(QUARANTINE)
     opened.annotate(NOTE)
+    opened.keep_view(NamedView(id=0, name="ours", address="runs", who="ann", made_at="", is_home=True))
     opened.token_add("ci", "write")
     yield opened
     opened.close()
@@ -47,15 +51,16 @@ def source(tmp_path: Path, make_run: MakeRun, make_result: MakeResult) -> Iterat
 def _content(store: SqlStore) -> Any:
     runs = [store.run(name) for name in store.run_ids()]
     notes = [replace(note, id=0) for note in store.annotations(None)]
-    return runs, store.findings(), store.mutes(), store.thresholds(), notes
+    views = [replace(view, id=0) for view in store.views()]
+    return runs, store.findings(), store.mutes(), store.thresholds(), store.quarantines(), notes, views
 
 
 def test_everything_arrives_and_comes_back(source: SqlStore, store: SqlStore, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     done = copies.copy(source, store, lambda *now: seen.append(now))
     assert (done.runs, done.added, done.completed, done.results, done.differing) == (3, 3, 0, 6, ())
-    assert (done.findings, done.mutes, done.thresholds, done.notes) == (1, 1, 1, 1)
-    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert (done.findings, done.mutes, done.thresholds, done.quarantines, done.notes, done.views) == (1, 1, 1, 1, 1, 1)
+    assert seen == [(0, 3), (3, 3)]  # rows are copied many runs at a time
     assert _content(store) == _content(source) and store.tokens() == []
     back = SqlStore(f"sqlite:///{tmp_path / 'back.db'}")
     copies.copy(store, back)

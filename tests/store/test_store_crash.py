@@ -83,6 +83,7 @@ def _check(path: Path, run: str, acknowledged: list[str]) -> None:
         store.close()
 
 
+@pytest.mark.soak
 def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "r.db"  # not there yet: both make it
     writers = [_writer(path, name, 150) for name in ("a", "b")]
@@ -97,6 +98,7 @@ def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.soak
 def test_many_may_make_the_same_store_at_once(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "r.db"
     writers = [_writer(path, f"w{i}", 2) for i in range(6)]

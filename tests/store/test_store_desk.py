@@ -98,3 +98,14 @@ def test_a_run_that_fell_silent_is_forgotten(store: SqlStore) -> None:
         connection.exec_driver_sql("UPDATE progress SET at = at - 90000000000")
     store.tell_progress(replace(word, run="b"))
     assert [one.run for one in store.progress()] == ["b"]
+
+
+def test_the_audit_log_is_narrowed(store: SqlStore) -> None:
+    for number in range(3):
+        store.audit_add(who=f"Ada_{number}", address="192.0.2.1", action="set threshold", what="vision/*: 5 % -> 10 %")
+    store.audit_add(who="ci", address="192.0.2.9", action="upload run", what="run-1")
+    assert [line.who for line in store.audit(who="ada_1")] == ["Ada_1"]
+    assert len(store.audit(action="THRESHOLD")) == 3 and store.audit(who="Ada%") == []
+    assert [line.who for line in store.audit(words="192.0.2.9 run-1")] == ["ci"] and store.audit(words="run-1 x") == []
+    first = store.audit(action="threshold", limit=2)
+    assert [line.who for line in store.audit(action="threshold", before=first[-1].id)] == ["Ada_0"]

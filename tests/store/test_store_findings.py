@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchwright.errors import StoreError
 from benchwright.records import Estimate, Verdict
 from benchwright.records.findings import Finding, Mute, Remark, State, Suspect, Threshold
-from benchwright.store.sql import SqlStore, codec
+from benchwright.store.sql import SqlStore, codec, findings
 
 
 def _finding(name: str = "f1", *, series: str = "s1", minute: int = 0, runs: tuple[str, ...] = ("r1", "r2")) -> Finding:
@@ -30,6 +30,7 @@ def _finding(name: str = "f1", *, series: str = "s1", minute: int = 0, runs: tup
         runs=runs,
         found_at=f"2026-03-01T10:{minute:02}:00+00:00",
         why={"cause": "code"},
+        cause="cause-1",
     )
 
 
@@ -73,6 +74,15 @@ def test_findings_are_newest_first_and_chosen_by_state_and_series(store: SqlStor
     assert [f.id for f in store.findings(limit=1)] == ["c"]
     assert [f.id for f in store.findings(states=[State.OPEN])] == ["c", "a"]
     assert [f.id for f in store.findings(states=[State.RESOLVED, State.OPEN], series=["s-a", "s-b"])] == ["b", "a"]
+
+
+def test_more_series_than_a_statement_takes_parameters(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i, name in enumerate("abcde"):
+        store.keep_finding(_finding(name, series=f"s{i}", minute=i))
+    monkeypatch.setattr(findings, "_SERIES", 2)
+    keys = ["s4", "s0", "s3", "s1", "s0"]
+    assert [one.id for one in store.findings(series=keys)] == ["e", "d", "b", "a"]
+    assert [one.id for one in store.findings(series=keys, limit=2, skip=1)] == ["d", "b"]
 
 
 def test_an_update_changes_fields_and_writes_the_story(store: SqlStore) -> None:

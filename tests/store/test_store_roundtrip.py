@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from benchwright import schema
 from benchwright.records import Metric, Result, Run, Samples
 from benchwright.store.sql import SqlStore
+from hunting import examples
 
 INSTANTS = st.datetimes(timezones=st.just(None)).map(lambda moment: moment.isoformat() + "Z")
 COLUMNS = ("latency", "end", "scheduled", "lateness", "service")
@@ -47,7 +48,7 @@ def _named(samples: Samples) -> Samples:
     return replace(samples, columns=dict(zip(COLUMNS, samples.columns.values(), strict=False)))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_any_run_comes_back(data: st.DataObject, kept: SqlStore, records_of: Callable[[type], Any]) -> None:
     run = _valid(data.draw(records_of(Run)), data.draw(st.lists(INSTANTS, min_size=1, max_size=3)))
@@ -59,7 +60,7 @@ def test_any_run_comes_back(data: st.DataObject, kept: SqlStore, records_of: Cal
         assert kept.samples(result.id) == result.samples
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_every_metric_is_a_point_of_its_series(
     data: st.DataObject, kept: SqlStore, records_of: Callable[[type], Any]

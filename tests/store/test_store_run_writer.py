@@ -21,6 +21,7 @@ from benchwright.store import open_sink, open_store
 from benchwright.store.sql import SqlStore
 from benchwright.store.sql.run_writer import SqliteRunWriter, open_writer
 from benchwright.store.sqlite_file import VERSION_TABLE
+from hunting import examples
 
 MakeRun = Callable[..., Run]
 MakeResult = Callable[..., Result]
@@ -39,7 +40,9 @@ def _content(file: Path) -> dict[str, Any]:
     with closing(sqlite3.connect(file)) as connection:
         made = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name").fetchall()
         names = [name for kind, name, _, _ in made if kind == "table"]
-        return {"": made} | {name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}"))) for name in names}
+        rows = {name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}"))) for name in names}
+        arrived = connection.execute("SELECT result_id FROM arrivals ORDER BY result_id").fetchall()
+        return {"": made} | rows | {"arrivals": arrived}  # not the instant at which each was kept
 
 
 @pytest.fixture
@@ -77,7 +80,7 @@ def test_runs_lie_in_it_as_in_the_other(runs: list[Run], tmp_path: Path) -> None
         assert store.run(run.id) == run
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_any_run_does(
     data: st.DataObject, records_of: Callable[[type], Any], tmp_path_factory: pytest.TempPathFactory

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -353,3 +354,36 @@ def test_only_a_result_of_the_same_run_can_be_replaced(
         store.add("run", make_result("run-1"), instead_of=instead_of)
     assert store.run("run").results == ()
     assert len(store.run("other").results) == 1
+
+
+@pytest.mark.parametrize(
+    ("case", "fitting"),
+    [
+        ("*", ["A.onnx", "a.onnx", "a[1]?", "b_c%"]),
+        ("a*", ["a.onnx", "a[1]?"]),
+        ("a[1]?*", ["a[1]?"]),
+        ("*_c%", ["b_c%"]),
+        ("*.onnx", ["A.onnx", "a.onnx"]),
+        ("a[1]*", ["a[1]?"]),
+        ("?*", []),
+        ("*x*", ["A.onnx", "a.onnx"]),
+    ],
+)
+def test_the_database_compares_names_with_wildcards(
+    store: SqlStore, make_run: Any, make_result: Any, case: str, fitting: list[str]
+) -> None:
+    for number, name in enumerate(["A.onnx", "a.onnx", "a[1]?", "b_c%"]):
+        store.add_run(make_run(f"run-{number}", results=(make_result(f"r{number}", case=name),)))
+    assert sorted({series.case for series in store.history(case)}) == fitting
+    assert sorted({name for run in store.runs_page(case=case) for name in run.cases}) == fitting
+
+
+def test_lists_go_on_after_what_was_read(store: SqlStore, make_run: Any, make_result: Any) -> None:
+    for number in range(5):
+        store.add_run(make_run(f"run-{number}", results=(make_result(f"r{number}", case=f"case-{number}"),)))
+    assert [*store.run_ids(after="run-1", limit=2)] == ["run-2", "run-3"]
+    assert [run.id for run in store.runs(before="run-2")] == ["run-1", "run-0"]
+    whole = store.history("*")
+    assert store.history("*", skip=2, most=5) == whole[2:4] and store.history("*", most=1) == whole[:1]
+    with pytest.raises(StoreError, match="no run"):
+        store.run_ids(after="gone")

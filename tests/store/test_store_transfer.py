@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchwright.errors import DecodeError, NotInstalledError, OptionError, TargetError
+from benchwright.errors import DecodeError, NotInstalledError, OptionError, StoreError, TargetError
 from benchwright.records import Run, Status
+from benchwright.report.html import html_page
 from benchwright.store.files import parquet
-from benchwright.store.files.transfer import export_runs, import_runs, read_lines, read_runs, write_lines
+from benchwright.store.files.transfer import add_all, export_runs, import_runs, read_lines, read_runs, write_lines
 from benchwright.store.sql import SqlStore
+from hunting import examples
 
 Make = Callable[..., Any]
 ENDINGS = (".jsonl", ".jsonl.gz", ".parquet")
@@ -70,7 +73,7 @@ def test_without_samples(filled: SqlStore, runs: list[Run], tmp_path: Path, endi
     assert list(read_runs(path)) == [bare]
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_any_runs_come_back_from_either_format(data: st.DataObject, records_of: Make, tmp_path_factory: Any) -> None:
     runs = data.draw(st.lists(records_of(Run), max_size=2))
@@ -237,3 +240,29 @@ def test_gzip_is_gzip(filled: SqlStore, tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl.gz"
     export_runs(filled, ["one"], str(path))
     assert json.loads(gzip.decompress(path.read_bytes()))["data"]["id"] == "one"
+
+
+def test_files_name_authors_without_their_addresses(tmp_path: Path, make_run: Make) -> None:
+    run = make_run("one", minute=1, commit="abc")
+    told = replace(run.revision, author="Ada <ada@mail.example>", subject="Fix it (ada@mail.example)")
+    with closing(SqlStore(f"sqlite:///{tmp_path / 'mail.db'}")) as store:
+        store.add_run(replace(run, revision=told))
+        for ending in ENDINGS:
+            path = str(tmp_path / f"out{ending}")
+            export_runs(store, ["one"], path)
+            [back] = read_runs(path)
+            assert back.revision is not None
+            assert (back.revision.author, back.revision.subject) == ("Ada", "Fix it (ada)")
+        assert import_runs(store, path).present == ("one",)
+        assert "mail.example" not in html_page([replace(run, revision=told)])
+
+
+def test_runs_before_one_that_cannot_be_kept_stay_whatever_shares_their_transaction(
+    store: SqlStore, make_run: Make, make_result: Make
+) -> None:
+    runs = [make_run(f"r{i}", results=(make_result(f"r{i}-0"),)) for i in range(4)]
+    runs[2] = replace(runs[2], results=(make_result("r0-0"),))  # an id that is taken
+    with pytest.raises(StoreError):
+        add_all(store, runs)
+    assert [*store.run_ids()] == ["r0", "r1"]
+    assert add_all(store, [runs[0], runs[3]]).present == ("r0",) and store.run("r3") == runs[3]

@@ -14,11 +14,11 @@ import pytest
 import sample_project as project
 import sample_store
 from benchwright.pages.compare import compare
-from benchwright.pages.encoding import dumps
 from benchwright.pages.findings import finding_view, findings_page
 from benchwright.pages.matrix import matrix
 from benchwright.pages.results import result_view
 from benchwright.pages.series import series_page, series_view
+from benchwright.pages.view_json import dumps
 from benchwright.records import ResultWarning
 from benchwright.store.archive import SeriesFilter
 from benchwright.store.sql import SqlStore

@@ -21,8 +21,9 @@ FLAGS = [
 @contextmanager
 def chromium() -> Iterator[Any]:
     """Open for the block. While it is, an event loop counts as running in this thread."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=30_000)  # milliseconds: a busy machine draws a page in more than the usual five seconds
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=FLAGS)
         yield browser

@@ -37,6 +37,13 @@ def s3(*buckets: str) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
+def aws() -> Iterator[str]:
+    """All of Amazon's services that moto plays; yields the address. `aws_faults` stands in front of it."""
+    with _server([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "{port}"]) as url:
+        yield url
+
+
+@contextmanager
 def gcs(*buckets: str) -> Iterator[dict[str, str]]:
     """A Google Cloud Storage server with these buckets. It knows no logins."""
     command = [sys.executable, "-m", "gcp_storage_emulator", "start", "--in-memory", "--host", "127.0.0.1"]

@@ -22,7 +22,9 @@ def serving(settings: ServerSettings) -> Iterator[str]:
     ends = time.monotonic() + PATIENCE
     while not server.started and thread.is_alive() and time.monotonic() < ends:
         time.sleep(0.01)
-    yield address_of(listening, settings.host)
-    server.should_exit = True
-    thread.join(PATIENCE)
+    try:
+        yield address_of(listening, settings.host)
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
     assert not thread.is_alive()

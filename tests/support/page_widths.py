@@ -10,7 +10,7 @@ def check_width(page: Any) -> None:
 
     Plots follow a change of the screen one frame later, so this waits, for seconds at most.
     """
-    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth", timeout=15_000)
+    page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth", timeout=15_000)
 
 
 def check_phone(page: Any) -> None:

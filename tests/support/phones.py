@@ -30,9 +30,20 @@ PROPERTIES = """\
 [ro.build.version.sdk]: [34]
 [ro.build.version.incremental]: [12345]
 """
+BATTERY = """\
+Current Battery Service state:
+  AC powered: false
+  USB powered: true
+  Wireless powered: false
+  status: 2
+  level: 83
+  temperature: {tenths}
+"""
 SCRIPTS = {
     "getprop": 'case "$1" in "") cat "$SMALL_ADBD/properties";; *) cat "$SMALL_ADBD/booted";; esac',
-    "dumpsys": '[ "$1" = battery ] && { echo "Current Battery Service state:"; echo "  level: 83"; }',
+    "dumpsys": 'cat "$SMALL_ADBD/$1"',
+    "input": 'echo "$*" >>"$SMALL_ADBD/keys"\n'
+    '[ "$2" = 223 ] && s=OFF || s=ON; echo "Display Power: state=$s" >"$SMALL_ADBD/power"',
     "logcat": 'cat "$SMALL_ADBD/log"; echo "$*" >>"$SMALL_ADBD/logcat-calls"',
     "log": 'shift 2; echo "$*" >>"$SMALL_ADBD/log"',
 }
@@ -55,6 +66,11 @@ class Phone:
     def text(self) -> str:
         """What `open_device` takes."""
         return f"adb:{self.serial},{self.base}"
+
+    def warm(self, celsius: float) -> None:
+        """Lets its battery be so warm."""
+        (self.root / "battery.new").write_text(BATTERY.format(tenths=round(10 * celsius)))
+        (self.root / "battery.new").replace(self.root / "battery")
 
     def unplug(self) -> None:
         """Breaks the connection, and accepts no other one; what runs there goes on."""
@@ -155,6 +171,8 @@ def _furnish(root: Path) -> None:
     (root / "bin").mkdir()
     (root / "properties").write_text(PROPERTIES)
     (root / "booted").write_text("1\n")
+    (root / "battery").write_text(BATTERY.format(tenths=300))
+    (root / "power").write_text("  mWakefulness=Awake\nDisplay Power: state=ON\n")
     for name, body in SCRIPTS.items():
         path = root / "bin" / name
         path.write_text(f"#!/bin/sh\n{body}\n")

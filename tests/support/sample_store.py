@@ -59,6 +59,8 @@ def fill(store: SqlStore) -> None:
         store.add_run(made.run(number))
     for finding in findings():
         store.keep_finding(finding)
+    for run in store.run_ids():
+        store.mark_judged(run)
 
 
 # ---- findings ----

@@ -1,28 +1,29 @@
 """python tests/support/screenshots.py OUT_DIR [NAME...]: every page, light and dark, desk and phone.
 
-To look at, not a test: the pages of the sample store, with a run that is under way.
+To look at, not a test: the pages of the sample store, with a run that is under way
+and a machine in quarantine.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import browsers
 import page_server
 import sample_project
 import sample_store
+from benchwright import schema
+from benchwright.records.machines import Quarantine
 from benchwright.server.settings import ServerSettings
 from benchwright.store.archive import Progress
 from benchwright.store.sql import SqlStore
+from page_places import page_places
 
 SIZES = {"desk": (1280, 900), "phone": (390, 844)}
 
@@ -35,7 +36,7 @@ def main(out: Path, wanted: list[str]) -> None:
         _fill(store)
         settings = ServerSettings(store_url=f"sqlite:///{store}", artifacts=Path(folder))
         for server in page_server.serving(settings):
-            pages = {name: path for name, path in _pages(server) if not wanted or name in wanted}
+            pages = {name: path for name, path in page_places(server) if not wanted or name in wanted}
             for scheme in ("light", "dark"):
                 for size in SIZES:
                     _take(chromium, server, pages, out, scheme, size)
@@ -50,6 +51,11 @@ def _fill(path: Path) -> None:
         store.begin(replace(run, results=()))
         for result in begun:
             store.add(run.id, result)
+        first = sample_project.run(0).results[0].environment
+        since = round(datetime(2026, 9, 27, tzinfo=UTC).timestamp() * 1e6)
+        store.quarantine(
+            Quarantine(machine=schema.environment_key(first), since=since, reason="fan replaced", who="ada")
+        )
         now = begun[-1].case
         store.tell_progress(
             Progress(
@@ -65,29 +71,6 @@ def _fill(path: Path) -> None:
         )
 
 
-def _pages(server: str) -> Iterator[tuple[str, str]]:
-    """Name and address of every kind of page."""
-
-    def read(path: str) -> Any:
-        with urlopen(f"{server}api/v1/{path}") as answer:
-            return json.load(answer)
-
-    series = [one["key"] for one in read("series?metric=latency_p50&limit=3")["series"]]
-    runs = [one["id"] for one in read("runs?limit=5")["runs"]]
-    result = read(f"runs/{runs[2]}")["cases"][0]["results"][0]
-    yield from (
-        (name, f"#/{name}") for name in ("overview", "findings", "series", "matrix", "runs", "machines", "live")
-    )
-    yield "finding", f"#/findings/{read('findings?state=open')['findings'][0]['id']}"
-    yield "finding-acknowledged", f"#/findings/{read('findings?state=acknowledged')['findings'][0]['id']}"
-    yield "one-series", f"#/series/{series[0]}"
-    yield "three-series", f"#/series/{','.join(series)}"
-    yield "compare", f"#/compare?a=run:{runs[4]}&b=run:{runs[2]}"
-    yield "run", f"#/runs/{runs[1]}"
-    yield "result", f"#/results/{result}"
-    yield "machine", f"#/machines/{read('machines')['machines'][0]['key']}"
-
-
 def _take(chromium: Any, server: str, pages: dict[str, str], out: Path, scheme: str, size: str) -> None:
     width, height = SIZES[size]
     context = chromium.new_context(
@@ -97,11 +80,12 @@ def _take(chromium: Any, server: str, pages: dict[str, str], out: Path, scheme: 
     for name, path in pages.items():
         page.goto("about:blank")
         page.goto(server + path)
-        page.locator("main h1").first.wait_for()
+        page.locator("main").locator("h1, .empty").first.wait_for()
         page.wait_for_timeout(500)  # charts, sparklines, what comes late
         sideways = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        long = page.evaluate("document.documentElement.scrollHeight")
         page.screenshot(path=out / f"{name}-{size}-{scheme}.png", full_page=True)
-        print(f"{name}-{size}-{scheme}", f"scrolls sideways by {sideways}" if sideways > 0 else "")
+        print(f"{name}-{size}-{scheme} {long} px", f"scrolls sideways by {sideways}" if sideways > 0 else "")
     context.close()
 
 

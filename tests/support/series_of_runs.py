@@ -79,9 +79,11 @@ def fill(store: Store, values: Sequence[float], *, start: int = 0) -> list[Run]:
     return runs
 
 
-def with_metric(run: Run, name: str, value: float, *, better: Better = Better.LOWER, method: str = "reported") -> Run:
+def with_metric(
+    run: Run, name: str, value: float, *, better: Better = Better.LOWER, method: str = "reported", unit: str = ""
+) -> Run:
     """The run with one metric more in each result."""
-    extra = _metric(name, "", better, value, method)
+    extra = _metric(name, unit, better, value, method)
     return replace(run, results=tuple(replace(r, metrics=(*r.metrics, extra)) for r in run.results))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchwright.system.masking import mask_arguments, mask_url
+from benchwright.system.masking import mask_arguments, mask_url, name_people
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,17 @@ def test_a_password_is_not_shown(url: str, shown: str) -> None:
 )
 def test_what_holds_no_password_is_left_as_it_is(text: str) -> None:
     assert mask_url(text) == text
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("Ada <ada@mail.example>", "Ada"),
+        ("ada@mail.example", "ada"),
+        ("Fix it, ada@mail.example: see #12", "Fix it, ada: see #12"),
+        ("clone git@mail.example:team/code", "clone git@mail.example:team/code"),
+        ("nobody @ all", "nobody @ all"),
+    ],
+)
+def test_people_are_named_without_their_addresses(told: str, shown: str) -> None:
+    assert name_people(told) == shown

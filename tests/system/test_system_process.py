@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.execution.builds import commands
 from benchwright.execution.rounds import execute
 from benchwright.execution.session import Plan
+from benchwright.execution.venvs import commands
 from benchwright.records import Case, Load, Status, Target
 from benchwright.system import process
 

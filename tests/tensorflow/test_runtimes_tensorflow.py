@@ -58,12 +58,15 @@ def _run(folder: Path, *given: str) -> tuple[int, dict[str, Any], str]:
     "given",
     [
         ["dense.keras", "--batch-size", "4", "--option", "intra_op_threads=1"],
-        ["saved/saved_model.pb", "--batch-size", "4"],
+        pytest.param(["saved/saved_model.pb", "--batch-size", "4"], marks=pytest.mark.soak),
         pytest.param(
             ["net.py::make", "--runtime", "tensorflow", "--batch-size", "4", "--option", "jit_compile=true"],
             marks=pytest.mark.soak,
         ),
-        ["net.py::Plain", "--runtime", "tensorflow", "--shape", "x:1x8", "--batch-size", "4"],
+        pytest.param(
+            ["net.py::Plain", "--runtime", "tensorflow", "--shape", "x:1x8", "--batch-size", "4"],
+            marks=pytest.mark.soak,
+        ),
     ],
     ids=["keras", "saved model", "factory", "module"],
 )
@@ -76,6 +79,7 @@ def test_every_kind_of_model_is_measured(models: Path, given: list[str]) -> None
     assert result["environment"]["runtimes"]["tensorflow"]
 
 
+@pytest.mark.soak
 def test_what_cannot_be_done_is_refused_before_or_recorded(models: Path) -> None:
     assert _run(models, "dense.keras", "--option", "intra=1")[0] == 2
     code, told, _ = _run(models, "dense.keras", "--device", "gpu")

@@ -219,7 +219,7 @@ def test_when_the_lifeline_closes_the_worker_dies_whatever_it_does(uri: str, roo
     time.sleep(0.05)
     os.close(parent.lifeline)
     parent.lifeline = -1
-    assert parent.process.wait(2) == -signal.SIGKILL
+    assert parent.process.wait(30) == -signal.SIGKILL
     parent.close()
 
 

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.errors import OptionError
+from benchwright.execution.plans import Plan
 from benchwright.records import Objective
+from benchwright.records.prices import Price
 from benchwright.workflows import arguments
 
 
@@ -124,3 +126,31 @@ def test_a_metric_nobody_knows_is_told_with_its_neighbour() -> None:
         arguments.objective("throughputs>5k/s")
     assert "throughput" in error.value.remedy
     assert arguments.objective("my_monitors_metric<5").bound == 5.0
+
+
+def test_each_machine_of_a_run_may_have_a_price() -> None:
+    found = arguments.named_prices(["rack7=0.34EUR/h", "local=1USD/h"], ["local", "ssh:rack7"])
+    assert {name: (price.amount, price.currency) for name, price in found.items()} == {
+        "rack7": (0.34, "EUR"),
+        "local": (1.0, "USD"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("rack8=1USD/h", "no machine of this run"), ("rack7", "not NAME=PRICE"), ("rack7=desk", "neither an amount")],
+)
+def test_a_price_of_no_machine_is_refused(text: str, says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        arguments.named_prices([text], ["local", "ssh:rack7"])
+    with pytest.raises(OptionError, match="twice"):
+        arguments.named_prices(["local=1", "local=2"], ["local"])
+
+
+def test_python_names_prices_of_hosts_in_a_mapping() -> None:
+    mine = Price.bare(2.0)
+    plan = arguments.priced(Plan(), {"ssh:rack7": "0.34EUR/h", "local": mine}, None, "local,ssh:rack7")
+    assert (plan.price, plan.prices["local"], plan.prices["ssh:rack7"].currency) == (None, mine, "EUR")
+    assert arguments.priced(Plan(), "1USD/h", None, "").price == arguments.price("1USD/h")
+    with pytest.raises(OptionError, match="price: 'rack8' is no machine of this run"):
+        arguments.priced(Plan(), {"rack8": "1"}, None, "local")

@@ -63,6 +63,19 @@ def test_sides_are_runs_records_files_and_references(results: Path, tmp_path: Pa
     assert [metric.ratio and metric.ratio.point for row in of_both.rows for metric in row.metrics] == [1.0]
 
 
+def test_several_runs_against_one_baseline(results: Path) -> None:
+    found = bw.compare_several("run-0000", "run-0010", "last", metrics="latency_p50")
+    assert isinstance(found, bw.BaselineComparison) and found.verdict == "worse" and not found.ok
+    assert [column.treatment.id for column in found.columns] == ["run-0010", "run-0034"]
+    assert found.columns[1].rows[0].metrics[0].ratio == bw.compare("run-0000", "last").rows[0].metrics[0].ratio
+    frame = found.to_pandas()
+    assert list(frame["run"]) == ["run-0010", "run-0034"] and "ratio" in frame
+    assert str(found).splitlines()[0].split() == ["case", "metric", "A", "B", "C"]
+    assert found._repr_html_().count("<table") == 2 and "against run-0000" in repr(found)
+    with pytest.raises(bw.UserError, match="nothing to compare the baseline with"):
+        bw.compare_several("run-0000")
+
+
 def test_a_comparison_as_a_frame_and_in_a_notebook(results: Path) -> None:
     compared = bw.compare("run-0000", "last", metrics="latency_p50")
     (line,) = compared.to_pandas().to_dict("records")

@@ -11,8 +11,11 @@ import pytest
 
 from benchwright.errors import OptionError, TargetError
 from benchwright.execution.rounds import Plan
+from benchwright.prices.amounts import parse_price
 from benchwright.records import Arrivals, Case, Inputs, Load, Mode, Objective, Scalar, Target
+from benchwright.records.prices import Price
 from benchwright.targets.sources import Request
+from benchwright.units.objectives import objective
 from benchwright.workflows import validation
 
 FAKE = "fake:constant"
@@ -173,6 +176,30 @@ def test_what_only_the_library_knows_is_left_to_it() -> None:
 @pytest.mark.parametrize("price", [0, -1.18, float("nan"), float("inf"), "1.18", True])
 def test_a_price_is_a_number_above_zero(price: Any) -> None:
     with pytest.raises(OptionError, match=r"cost per hour: .* is not"):
-        validation.check_cost(Plan(cases=[], cost_per_hour=price))
-    validation.check_cost(Plan(cases=[], cost_per_hour=1.18))
+        validation.check_cost(Plan(cases=[], price=Price.bare(price)))
+    validation.check_cost(Plan(cases=[], price=Price.bare(1.18)))
+
+
+@pytest.mark.parametrize(
+    ("price", "bound", "says"),
+    [
+        ("0.34USD/h", "cost_per_million<1USD", ""),
+        ("0.34", "cost_per_million<1", ""),
+        ("0.34USD/h", "cost_per_million<1", "may mean 1 USD, as the price is, or another currency"),
+        ("0.34USD/h", "cost_per_run<1EUR", "the cost is in USD"),
+        ("", "cost_per_million<1USD", "known where the machine has a price"),
+    ],
+)
+def test_a_bound_of_a_cost_is_in_the_currency_of_the_price(price: str, bound: str, says: str) -> None:
+    case = Case(name="x", target=Target(runtime="fake", uri="fake:"), load=Load(objectives=(objective(bound),)))
+    plan = Plan(cases=[case], price=parse_price(price, what="--price") if price else None)
+    if not says:
+        validation.check_cost(plan)
+        return
+    with pytest.raises(OptionError) as refused:
+        validation.check_cost(plan)
+    assert says in refused.value.message
+
+
+def test_no_price_is_asked_for_nothing() -> None:
     validation.check_cost(Plan(cases=[]))

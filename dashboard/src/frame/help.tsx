@@ -12,7 +12,7 @@ export function Help({ open, close }: { open: boolean; close: () => void }) {
   return (
     <dialog ref={dialog} class="help" onClose={close} aria-labelledby="help-title">
       <div class="row">
-        <h2 id="help-title">Keyboard</h2>
+        <h2 id="help-title">Keyboard shortcuts</h2>
         <button type="button" class="push" onClick={close}>
           Close
         </button>

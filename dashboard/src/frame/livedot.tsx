@@ -7,8 +7,8 @@ import "./livedot.css";
 export function LiveDot() {
   const runs = useUnderWay();
   return runs ? (
-    <span class="live-dot" title={`${count(runs, "run")} under way`}>
-      <span class="aside">{count(runs, "run")} under way</span>
+    <span class="live-dot" title={`${count(runs, "run")} in progress`}>
+      <span class="aside">{count(runs, "run")} in progress</span>
     </span>
   ) : null;
 }

@@ -1,9 +1,11 @@
 // The bar on top: places, search, theme, help. On a phone the places fold into a menu.
 
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { may } from "../parts/about";
 import { useTheme, type Choice } from "../parts/theme";
 import { href, open, type Route } from "../route";
 import type { About } from "../shapes";
+import { Account } from "./account";
 import { LiveDot } from "./livedot";
 
 /** Where one can go, and the key after `g` that leads there. */
@@ -15,12 +17,22 @@ export const PLACES = [
   { page: "matrix", name: "Matrix", key: "x" },
   { page: "runs", name: "Runs", key: "r" },
   { page: "machines", name: "Machines", key: "m" },
+  { page: "lab", name: "Lab", key: "b" },
   { page: "live", name: "Live", key: "l" },
+  { page: "views", name: "Views", key: "v" },
 ] as const;
 
 const NEXT: { [choice in Choice]: Choice } = { system: "light", light: "dark", dark: "system" };
 
-export function Navigation({ route, about, openHelp }: { route: Route; about: About | null; openHelp: () => void }) {
+interface NavigationProps {
+  route: Route;
+  about: About | null;
+  openHelp: () => void;
+  saveView: () => void;
+  signedOut: () => void;
+}
+
+export function Navigation({ route, about, openHelp, saveView, signedOut }: NavigationProps) {
   const [open, setOpen] = useState(false);
   const [choice, choose] = useTheme();
   useEffect(() => setOpen(false), [route.page, route.parts.join("/")]);
@@ -28,7 +40,7 @@ export function Navigation({ route, about, openHelp }: { route: Route; about: Ab
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the menu from any link and button in it
     <header class="frame-head" onKeyDown={(event) => event.key === "Escape" && setOpen(false)}>
-      <a class="brand" href={href("overview")}>
+      <a class="brand" href="#/">
         <Mark />
         Benchwright
       </a>
@@ -37,7 +49,7 @@ export function Navigation({ route, about, openHelp }: { route: Route; about: Ab
       </button>
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on a link in it is a click too */}
       <nav id="places" class={open ? "places open" : "places"} aria-label="Pages" onClick={() => setOpen(false)}>
-        {PLACES.filter(({ page }) => page !== "live" || !about?.static).map(({ page, name }) => (
+        {PLACES.filter(({ page }) => !about?.static || !["live", "lab"].includes(page)).map(({ page, name }) => (
           <a key={page} href={href(page)} aria-current={present === page ? "page" : undefined}>
             {name}
             {page === "live" && <LiveDot />}
@@ -46,6 +58,17 @@ export function Navigation({ route, about, openHelp }: { route: Route; about: Ab
       </nav>
       <div class="tools">
         <Search route={route} />
+        {may(about, "triage") && (
+          <button
+            type="button"
+            class="plain"
+            onClick={saveView}
+            aria-label="Save this page as a view"
+            title="Save this page as a view (v)"
+          >
+            <Star />
+          </button>
+        )}
         <button
           type="button"
           class="plain"
@@ -57,13 +80,14 @@ export function Navigation({ route, about, openHelp }: { route: Route; about: Ab
         </button>
         <button
           type="button"
-          class="plain"
+          class="plain keys"
           onClick={openHelp}
           aria-label="Keyboard shortcuts"
           title="Keyboard shortcuts (?)"
         >
           ?
         </button>
+        <Account about={about} place={[route.page, ...route.parts].join("/")} signedOut={signedOut} />
       </div>
     </header>
   );
@@ -101,6 +125,20 @@ function Mark() {
     <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
       <path d="M2 17.5V2.5M2 17.5h16" fill="none" stroke="currentColor" stroke-width="1.6" />
       <path d="M5 8.5h5v5h7" fill="none" stroke="var(--link)" stroke-width="2" />
+    </svg>
+  );
+}
+
+function Star() {
+  return (
+    <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <path
+        d="m8 1.8 1.9 4 4.4.6-3.2 3 .8 4.4L8 11.7l-3.9 2.1.8-4.4-3.2-3 4.4-.6Z"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.4"
+        stroke-linejoin="round"
+      />
     </svg>
   );
 }

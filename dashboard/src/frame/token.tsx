@@ -1,9 +1,12 @@
-// Asks for a token when the server wants one. The browser then holds a cookie that no script can read.
+// Asks who somebody is when the server wants to know: at the provider where there is one, or by a token. The browser
+// then holds a cookie that no script can read.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { send, WANTS_TOKEN } from "../api";
+import type { About } from "../shapes";
+import { SignIn } from "./account";
 
-export function TokenPrompt({ signedIn }: { signedIn: () => void }) {
+export function TokenPrompt({ about, signedIn }: { about: About | null; signedIn: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [error, setError] = useState("");
   useEffect(() => {
@@ -28,9 +31,15 @@ export function TokenPrompt({ signedIn }: { signedIn: () => void }) {
   return (
     <dialog ref={dialog} aria-labelledby="token-title">
       <form class="stack token" onSubmit={enter}>
-        <h2 id="token-title">This needs a token</h2>
+        <h2 id="token-title">{about?.sign_in ? "Sign in" : "Token required"}</h2>
+        {about?.sign_in && (
+          <p>
+            <SignIn about={about} />
+          </p>
+        )}
         <p class="soft">
-          Whoever keeps this server makes one with <code>benchwright token create NAME</code>.
+          {about?.sign_in && "Or use a token. "}
+          The administrator of this server creates one with <code>benchwright token create NAME</code>.
         </p>
         {/* a name that nobody sees lets browsers remember the token */}
         <input
@@ -54,7 +63,7 @@ export function TokenPrompt({ signedIn }: { signedIn: () => void }) {
             Sign in
           </button>
           <button type="button" onClick={() => dialog.current?.close()}>
-            Not now
+            Cancel
           </button>
         </div>
       </form>

@@ -23,7 +23,7 @@ export function LivePage(_: PageProps) {
 function Published() {
   return (
     <Empty title="This is a published copy.">
-      <p>What is being measured now can only be seen on a server: benchwright serve.</p>
+      <p>Runs in progress are shown by a server: benchwright serve.</p>
     </Empty>
   );
 }
@@ -63,15 +63,15 @@ function useEnded(live: Live | null): LiveRun[] {
 function Lost() {
   return (
     <p class="live-lost" role="status">
-      The server cannot be heard just now; trying again.
+      The connection to the server is lost; reconnecting.
     </p>
   );
 }
 
 function Idle() {
   return (
-    <Empty title="Nothing is being measured now.">
-      <p>A run appears here when it begins, also from another machine:</p>
+    <Empty title="No runs in progress.">
+      <p>A run appears here when it begins, from any machine:</p>
       <Command text={`benchwright run model.onnx --store ${location.origin}${location.pathname}`} />
     </Empty>
   );

@@ -1,16 +1,20 @@
 // What is new, what got worse, what is failing, per suite and machine. An empty store shows how to begin.
 
 import { useData } from "../api";
-import { Effect, StatusBadge, Tally } from "../parts/badges";
+import { StatusBadge, Tally } from "../parts/badges";
+import { CauseCard, CauseEffect, causeHref, causeName, CauseSize } from "../parts/cause";
 import { Command } from "../parts/copy";
-import { ago, count, date, estimate, paramsText, probability, revisionShort, whole } from "../parts/format";
-import { caseNames, RevisionText, Tags } from "../parts/runcells";
+import { Fold } from "../parts/fold";
+import { ago, count, date, paramsText, whole } from "../parts/format";
+import { MachineNotices } from "../parts/quarantined";
+import { caseNames, RevisionText, RunResults, Tags } from "../parts/runcells";
 import { Spark } from "../parts/spark";
 import { Answered, Empty } from "../parts/states";
 import { Table, type Column } from "../parts/table";
 import { href } from "../route";
 import type { PageProps } from "../shell";
-import type { Failing, FindingLine, Overview, RunLine, SuiteLine, Verdict } from "../shapes";
+import type { CauseLine, Failing, Judging, Overview, RunLine, SuiteLine, Verdict } from "../shapes";
+import "../parts/cautions.css";
 import "./overview.css";
 
 export function OverviewPage(_: PageProps) {
@@ -29,9 +33,11 @@ function Present({ data }: { data: Overview }) {
         <h1>Overview</h1>
         <Counts counts={data.counts} />
       </div>
-      <Worse findings={data.worse} />
+      <JudgedUntil judging={data.judging} />
+      <Worse causes={data.causes.filter((cause) => cause.worse)} counts={data.counts} />
+      <MachineNotices />
       {data.failing.length > 0 && <FailingNow failing={data.failing} />}
-      {data.better.length > 0 && <Better findings={data.better} />}
+      {data.better.length > 0 && <Better causes={data.causes.filter((cause) => !cause.worse)} />}
       <Suites data={data} />
       <Newest runs={data.runs} />
     </div>
@@ -58,108 +64,120 @@ function Counts({ counts }: { counts: { [name: string]: number } }) {
   );
 }
 
+// ---- how far everything is judged ----
+
+function JudgedUntil({ judging }: { judging: Judging }) {
+  const { until, waiting, since, older, failing, failing_since, troubles, trouble } = judging;
+  return (
+    <div class="judging small">
+      <p class="soft">
+        {until ? (
+          <>
+            Judged until run <a href={href("runs", [until])}>{until}</a>
+          </>
+        ) : (
+          "No run is judged yet"
+        )}
+        {waiting > 0 && (
+          <span title={`The first of them arrived ${ago(since)}, ${date(since)}`}>
+            {" · "}
+            <b>{whole(waiting)}</b> {waiting === 1 ? "result waits" : "results wait"}
+          </span>
+        )}
+      </p>
+      {failing && (
+        <div class="caution failed" role="alert">
+          <p>
+            <span class="worse">Nothing has been judged</span> since {date(failing_since)}: {failing}
+          </p>
+        </div>
+      )}
+      {troubles > 0 && (
+        <div class="caution">
+          <p>
+            {count(troubles, "series", "series")} could not be judged: {trouble}
+          </p>
+        </div>
+      )}
+      {older > 0 && (
+        <p class="soft">
+          {count(older, "older result")} {older === 1 ? "was" : "were"} kept before the store noted what is judged:{" "}
+          <code class="nowrap">benchwright findings judge --all --anew</code> judges {older === 1 ? "it" : "them"}.
+        </p>
+      )}
+    </div>
+  );
+}
+
 // ---- changes ----
 
-function Worse({ findings }: { findings: FindingLine[] }) {
+function Worse({ causes, counts }: { causes: CauseLine[]; counts: { [name: string]: number } }) {
   return (
     <section class="section" aria-labelledby="worse">
       <div class="row">
-        <h2 id="worse">Got worse</h2>
-        {findings.length > 0 && <a href={href("findings", [], { verdict: "worse" })}>All findings</a>}
+        <h2 id="worse">Regressions</h2>
+        {causes.length > 0 && (
+          <>
+            <span class="soft">
+              {count(counts["worse_causes"] ?? 0, "cause")}, {count(counts["worse"] ?? 0, "series", "series")}
+            </span>
+            <a href={href("findings", [], { verdict: "worse" })}>All findings</a>
+          </>
+        )}
       </div>
-      {findings.length ? (
+      {causes.length ? (
         <ul class="cards">
-          {findings.map((finding) => (
-            <WorseCard key={finding.id} finding={finding} />
+          {causes.map((cause) => (
+            <CauseCard key={cause.id} cause={cause} />
           ))}
         </ul>
       ) : (
-        <Empty title="Nothing got worse.">
-          <p>No finding is open. Changes appear here once a series has moved by more than its noise.</p>
+        <Empty title="No open regressions.">
+          <p>Changes appear here once a series has moved by more than its noise.</p>
         </Empty>
       )}
     </section>
   );
 }
 
-function WorseCard({ finding }: { finding: FindingLine }) {
-  const { effect, unit, verdict, culprit } = finding;
+function Better({ causes }: { causes: CauseLine[] }) {
   return (
-    <li class="card">
-      <h3>
-        <a href={href("findings", [finding.id])}>{finding.case}</a>
-      </h3>
-      <p class="soft small">{about(finding)}</p>
-      <Spark
-        values={finding.spark}
-        base={finding.before.point}
-        verdict={verdict}
-        label={`${count(finding.spark.length, "value")} around the change; dotted: as it was before`}
-        wide
-      />
-      <p class="row tight">
-        <Effect effect={effect} unit={unit} verdict={verdict} />
-        <span class="soft small push">
-          {estimate(finding.before, unit)} → {estimate(finding.after, unit)}
-        </span>
-      </p>
-      <p class="small culprit">
-        {culprit ? (
-          <>
-            <code>{revisionShort(culprit.revision)}</code> <span class="clip">{culprit.subject}</span>
-            <span class="soft push nowrap">{probability(culprit.probability)} sure</span>
-          </>
-        ) : (
-          <span class="soft">no commit is known</span>
-        )}
-      </p>
-      <p class="soft small row tight">
-        <span class="clip">{finding.machine_name}</span>
-        <span class="push nowrap" title={date(finding.found_at)}>
-          {ago(finding.found_at)}
-        </span>
-      </p>
-    </li>
+    <Fold id="better" title="Improvements" count={causes.length}>
+      <Table caption="Improvements" columns={BETTER} rows={causes} keyOf={(cause) => cause.id} cards />
+    </Fold>
   );
 }
 
-function Better({ findings }: { findings: FindingLine[] }) {
-  return (
-    <section class="section" aria-labelledby="better">
-      <h2 id="better">Got better</h2>
-      <Table caption="What got better" columns={BETTER} rows={findings} keyOf={(finding) => finding.id} cards />
-    </section>
-  );
-}
-
-const BETTER: Column<FindingLine>[] = [
-  { name: "case", head: "Case", heads: true, wide: true, cell: (f) => <Named finding={f} /> },
-  { name: "metric", head: "Metric", cell: (f) => f.metric },
-  { name: "spark", head: "Lately", cell: (f) => <Spark values={f.spark} base={f.before.point} verdict={f.verdict} /> },
+const BETTER: Column<CauseLine>[] = [
+  { name: "case", head: "Cause", heads: true, wide: true, cell: (c) => <Named cause={c} /> },
   {
-    name: "effect",
-    head: "Change",
-    by: (f) => f.effect.point,
-    cell: (f) => <Effect effect={f.effect} unit={f.unit} verdict={f.verdict} />,
+    name: "spark",
+    head: "Trend",
+    cell: ({ lead }) => <Spark values={lead.spark} base={lead.before.point} verdict={lead.verdict} />,
   },
-  { name: "machine", head: "Machine", by: (f) => f.machine_name, cell: (f) => f.machine_name },
-  { name: "found", head: "Found", by: (f) => f.found_at, cell: (f) => <span class="nowrap">{ago(f.found_at)}</span> },
+  { name: "effect", head: "Change", by: (c) => c.largest, cell: (c) => <CauseEffect cause={c} /> },
+  {
+    name: "machine",
+    head: "Machine",
+    cell: (c) =>
+      Object.keys(c.machines).length > 1 ? count(Object.keys(c.machines).length, "machine") : c.lead.machine_name,
+  },
+  { name: "found", head: "Found", by: (c) => c.newest_at, cell: (c) => <span class="nowrap">{ago(c.newest_at)}</span> },
 ];
 
 // ---- failing ----
 
 function FailingNow({ failing }: { failing: Failing[] }) {
   return (
-    <section class="section" aria-labelledby="failing">
-      <h2 id="failing">Failing</h2>
+    <Fold id="failing" title="Failing" count={failing.length} open>
       <Table
-        caption="What gives no numbers"
+        caption="Failing cases"
         columns={FAILING}
         rows={failing}
         keyOf={(f) => `${f.case} ${f.machine} ${f.status}`}
         cards
       />
-    </section>
+    </Fold>
   );
 }
 
@@ -172,9 +190,9 @@ const FAILING: Column<Failing>[] = [
     cell: (f) => <a href={href("runs", [f.run])}>{f.case}</a>,
   },
   { name: "status", head: "Status", cell: (f) => <StatusBadge status={f.status} count={f.count} /> },
-  { name: "reason", head: "Why", wide: true, cell: (f) => f.reason },
+  { name: "reason", head: "Reason", wide: true, cell: (f) => f.reason },
   { name: "machine", head: "Machine", by: (f) => f.machine_name, cell: (f) => f.machine_name },
-  { name: "at", head: "Last", by: (f) => f.at, cell: (f) => <span class="nowrap">{ago(f.at)}</span> },
+  { name: "at", head: "Last seen", by: (f) => f.at, cell: (f) => <span class="nowrap">{ago(f.at)}</span> },
 ];
 
 // ---- suites ----
@@ -182,8 +200,7 @@ const FAILING: Column<Failing>[] = [
 function Suites({ data }: { data: Overview }) {
   const verdicts = new Map([...data.better, ...data.worse].map((finding) => [finding.series, finding.verdict]));
   return (
-    <section class="section" aria-labelledby="suites">
-      <h2 id="suites">Suites and machines</h2>
+    <Fold id="suites" title="Suites and machines" count={data.suites.length}>
       <Table
         caption="Suites by machine"
         columns={suiteColumns(verdicts)}
@@ -191,7 +208,7 @@ function Suites({ data }: { data: Overview }) {
         keyOf={(s) => `${s.suite} ${s.machine}`}
         cards
       />
-    </section>
+    </Fold>
   );
 }
 
@@ -227,8 +244,8 @@ function suiteColumns(verdicts: ReadonlyMap<string, Verdict>): Column<SuiteLine>
       by: (s) => s.failing,
       cell: (s) => <Tally of={s.failing} kind="worse" />,
     },
-    { name: "last", head: "Last", by: (s) => s.last_at, cell: (s) => <span class="nowrap">{ago(s.last_at)}</span> },
-    { name: "sparks", head: "Lately", cell: (s) => <Sparks suite={s} verdicts={verdicts} /> },
+    { name: "last", head: "Last run", by: (s) => s.last_at, cell: (s) => <span class="nowrap">{ago(s.last_at)}</span> },
+    { name: "sparks", head: "Trend", cell: (s) => <Sparks suite={s} verdicts={verdicts} /> },
   ];
 }
 
@@ -257,13 +274,9 @@ function Sparks({ suite, verdicts }: { suite: SuiteLine; verdicts: ReadonlyMap<s
 
 function Newest({ runs }: { runs: RunLine[] }) {
   return (
-    <section class="section" aria-labelledby="newest">
-      <div class="row">
-        <h2 id="newest">Newest runs</h2>
-        <a href={href("runs")}>All runs</a>
-      </div>
-      <Table caption="Newest runs" columns={RUNS} rows={runs} keyOf={(run) => run.id} cards />
-    </section>
+    <Fold id="newest" title="Latest runs" count={runs.length} aside={<a href={href("runs")}>All runs</a>}>
+      <Table caption="Latest runs" columns={RUNS} rows={runs} keyOf={(run) => run.id} cards />
+    </Fold>
   );
 }
 
@@ -278,22 +291,20 @@ const RUNS: Column<RunLine>[] = [
       </a>
     ),
   },
-  { name: "cases", head: "Cases", wide: true, cell: (r) => caseNames(r.cases) },
-  { name: "results", head: "Results", number: true, cell: (r) => r.results },
+  { name: "cases", head: "Cases", wide: true, cell: (r) => caseNames(r) },
+  { name: "results", head: "Results", number: true, cell: (r) => <RunResults run={r} /> },
   { name: "failed", head: "Failed", number: true, cell: (r) => <Tally of={r.failed} kind="worse" /> },
   { name: "tags", head: "Tags", cell: (r) => r.tags.length > 0 && <Tags tags={r.tags} /> },
   { name: "revision", head: "Revision", cell: (r) => r.revision && <RevisionText revision={r.revision} /> },
 ];
 
-function about(finding: FindingLine): string {
-  return [finding.metric, paramsText(finding.params)].filter(Boolean).join(" · ");
-}
-
-function Named({ finding }: { finding: FindingLine }) {
+function Named({ cause }: { cause: CauseLine }) {
   return (
     <span>
-      <a href={href("findings", [finding.id])}>{finding.case}</a>{" "}
-      <span class="soft small">{paramsText(finding.params)}</span>
+      <a href={causeHref(cause)}>{causeName(cause)}</a>{" "}
+      <span class="soft small">
+        <CauseSize cause={cause} />
+      </span>
     </span>
   );
 }
@@ -305,7 +316,7 @@ function FirstVisit() {
   return (
     <div class="stack first">
       <h1>Nothing has been measured yet</h1>
-      <p>This page shows what is new, what got worse and what fails. It fills as soon as there is a run.</p>
+      <p>This page shows new runs, regressions and failures. It fills with the first run.</p>
       <ol class="steps">
         <li>
           <h2>Measure something</h2>
@@ -313,19 +324,19 @@ function FirstVisit() {
           <Command text="benchwright run model.onnx --runtime onnxruntime,openvino --batch-size 1,8" />
         </li>
         <li>
-          <h2>Send results here from anywhere</h2>
-          <p class="soft">The same verbs over HTTP. A server that asks for tokens gives one per sender.</p>
+          <h2>Send results from other machines</h2>
+          <p class="soft">The same commands over HTTP. Where the server requires tokens, create one for each sender.</p>
           <Command text="benchwright token create ci --scope write" />
           <Command text={`benchwright run model.onnx --store ${here}`} />
         </li>
         <li>
-          <h2>Follow a repository</h2>
+          <h2>Watch a repository</h2>
           <p class="soft">Every new commit is built, measured and judged; changes appear here with their culprit.</p>
           <Command text="benchwright watch" />
         </li>
       </ol>
       <p class="soft">
-        <kbd>?</kbd> shows the keys of every page.
+        <kbd>?</kbd> shows the keyboard shortcuts.
       </p>
     </div>
   );

@@ -6,10 +6,12 @@ import { StatusBadge } from "../parts/badges";
 import { RoundLinks } from "../parts/casetable";
 import { Failed, Warnings } from "../parts/cautions";
 import { Command, CopyLink } from "../parts/copy";
-import { Fact, Facts } from "../parts/facts";
+import { Fact, Facts, flat } from "../parts/facts";
+import { Fold } from "../parts/fold";
 import { caseLabel, duration, paramsText } from "../parts/format";
 import { Metrics } from "../parts/metrics";
 import { Operators } from "../parts/operators";
+import { Quarantined } from "../parts/quarantined";
 import { RevisionText } from "../parts/runcells";
 import { Answered, Empty } from "../parts/states";
 import { useTitle } from "../parts/title";
@@ -26,9 +28,9 @@ export function ResultPage({ route }: PageProps) {
   const answer = useData<ResultView>(id ? `results/${encodeURIComponent(id)}` : null);
   if (!id)
     return (
-      <Empty title="Which result?">
+      <Empty title="No result selected.">
         <p>
-          Results are reached from <a href={href("runs")}>a run</a>.
+          Open a result from <a href={href("runs")}>a run</a>.
         </p>
       </Empty>
     );
@@ -40,6 +42,7 @@ function Shown({ result, query }: { result: ResultView; query: Query }) {
   return (
     <div class="stack">
       <Head result={result} />
+      {result.quarantine && <Quarantined line={result.quarantine} />}
       {result.error && <Failed failure={{ ...result.error, log_tail: "" }} />}
       {result.warnings.length > 0 && <Warnings warned={result.warnings.map((warning) => ({ warning }))} />}
       <section class="section">
@@ -47,25 +50,23 @@ function Shown({ result, query }: { result: ResultView; query: Query }) {
         {result.metrics.length ? (
           <Metrics metrics={result.metrics} series={result.series} />
         ) : (
-          <Empty title="There are no numbers: the case did not end well." />
+          <Empty title="No metrics: the case did not complete." />
         )}
       </section>
       {result.distributions.length > 0 && <Calls distributions={result.distributions} query={query} />}
       {result.note && <p class="soft">{result.note}</p>}
       {result.timelines.length > 0 && <Timelines timelines={result.timelines} />}
       {result.operators.length > 0 && (
-        <section class="section">
-          <h2>Where the time of a call goes</h2>
+        <Fold id="operators" title="Time by operator" count={result.operators.length}>
           <Operators operators={result.operators} />
-        </section>
+        </Fold>
       )}
       <Log text={result.log_tail || (result.error?.log_tail ?? "")} open={result.error !== null} />
       {result.artifacts.length > 0 && <Artifacts result={result.id} artifacts={result.artifacts} />}
       {result.command.length > 0 && (
-        <section class="section">
-          <h2>To repeat it</h2>
+        <Fold id="command" title="Command to reproduce">
           <Command text={result.command} />
-        </section>
+        </Fold>
       )}
       <Recorded result={result} />
     </div>
@@ -94,7 +95,7 @@ function Head({ result }: { result: ResultView }) {
         <Fact name="Started">
           <When at={result.started_at} />
         </Fact>
-        <Fact name="Took">{duration(result.duration)}</Fact>
+        <Fact name="Duration">{duration(result.duration)}</Fact>
         <Fact name="Runtime">{[result.runtime, result.device, result.precision].filter(Boolean).join(" · ")}</Fact>
         {result.uri && <Fact name="Target">{result.uri}</Fact>}
         {revision && (
@@ -123,7 +124,7 @@ function Log({ text, open }: { text: string; open: boolean }) {
     <section class="section">
       <details open={open}>
         <summary>
-          <h2>The end of the log</h2>
+          <h2>End of the log</h2>
         </summary>
         <pre class="result-log" tabIndex={0}>
           {text}
@@ -136,8 +137,8 @@ function Log({ text, open }: { text: string; open: boolean }) {
 function Recorded({ result }: { result: ResultView }) {
   const parts: [string, { [name: string]: Value }][] = [
     ["Environment", result.environment],
-    ["What the runtime told", result.details],
-    ["What the instrument says of itself", result.instrument],
+    ["Reported by the runtime", result.details],
+    ["Measurement overhead and noise", result.instrument],
     ["Load", said(result.load)],
     ["Inputs", said(result.inputs)],
   ];
@@ -146,10 +147,15 @@ function Recorded({ result }: { result: ResultView }) {
       {parts
         .filter(([, facts]) => Object.keys(facts).length)
         .map(([title, facts]) => (
-          <section class="section panel" key={title}>
-            <h2>{title}</h2>
+          <Fold
+            key={title}
+            id={title.toLowerCase().replaceAll(" ", "-")}
+            title={title}
+            count={flat(facts).length}
+            panel
+          >
             <Facts facts={facts} label={title} />
-          </section>
+          </Fold>
         ))}
     </div>
   );

@@ -2,9 +2,9 @@
 //   <VerdictBadge verdict="worse" /> · <StatusBadge status="failed" count={3} /> · <StateBadge state="open" />
 //   <Effect effect={finding.effect} unit="s" verdict="worse" interval /> "▲ 12 % slower [+9.8 %, +14 %]"
 //   <Tally of={3} kind="worse" /> a number that matters · <Arrow up /> the triangle alone
-//   <Swatch index={2} /> the colour of a chart's line
+//   <Swatch index={2} /> the colour of a chart's line · <Sign look="tick">free</Sign> any word with a shape
 
-import type { Estimate, State, Status, Verdict } from "../shapes";
+import type { Estimate, QuarantineLine, State, Status, Verdict } from "../shapes";
 import "./badges.css";
 import { change, changeInterval, whole } from "./format";
 
@@ -33,9 +33,39 @@ export function StateBadge({ state }: { state: State }) {
 /** That a value changed little by little, and not at once. */
 export function DriftBadge() {
   return (
-    <span class="badge" title="It changed little by little, and not at once">
+    <span class="badge" title="A gradual change over many runs">
       <Glyph path={SLOPE} />
       drift
+    </span>
+  );
+}
+
+/** That a machine's results are not judged, or that it is out of its usual; nothing when all is well. */
+export function HealthBadge({ trouble, quarantine }: { trouble: string; quarantine: QuarantineLine | null }) {
+  if (quarantine)
+    return (
+      <span class="badge unclear" title={quarantine.reason}>
+        <Glyph path={BAR} />
+        quarantine
+      </span>
+    );
+  return trouble ? (
+    <span class="badge worse" title={trouble}>
+      <Glyph path={CROSS} />
+      out of usual
+    </span>
+  ) : null;
+}
+
+export type Look = "tick" | "cross" | "bar" | "ring";
+
+/** Any word with a shape: <Sign look="tick">free</Sign> */
+export function Sign({ look, children }: { look: Look; children: string }) {
+  const [kind, path] = SIGNS[look];
+  return (
+    <span class={`badge ${kind}`}>
+      <Glyph path={path} />
+      {children}
     </span>
   );
 }
@@ -96,6 +126,12 @@ const CROSS = "M1.5 2.6 2.6 1.5 5 3.9l2.4-2.4 1.1 1.1L6.1 5l2.4 2.4-1.1 1.1L5 6.
 const TICK = "M3.9 8.6.9 5.5 2 4.4l1.9 1.9L8 1.9 9.1 3Z";
 const BAR = "M1 4h8v2H1Z";
 const RING = "M5 1a4 4 0 1 1 0 8 4 4 0 0 1 0-8Zm0 1.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5Z";
+const SIGNS: { [look in Look]: readonly [kind: string, path: string] } = {
+  tick: ["better", TICK],
+  cross: ["worse", CROSS],
+  bar: ["same", BAR],
+  ring: ["unclear", RING],
+};
 const VERDICTS: { [verdict in Verdict]: string } = { worse: CROSS, better: TICK, same: BAR, unclear: RING };
 const STATUSES: { [status in Status]: string } = {
   ok: TICK,

@@ -1,9 +1,9 @@
 // The cases of a run in one table: a column for each of the chief metrics; a case opens to show all of them.
-//   <CaseTable cases={run.cases} query={route.query} />  all, words and open live in the address
+//   <CaseTable run={run} query={route.query} next={more} />  all, words, sort and open live in the address
 
-import type { Query } from "../api";
+import { isStatic, type Query } from "../api";
 import { change, href } from "../route";
-import type { CaseLine, Status } from "../shapes";
+import type { CaseLine, RunView, Status } from "../shapes";
 import { StatusBadge } from "./badges";
 import { Warnings } from "./cautions";
 import { count, estimate, interval, paramsText } from "./format";
@@ -16,20 +16,21 @@ import "./casetable.css";
 const CHIEF = 4; // metrics that are columns at first
 const SEARCHED = 8; // cases from which on a search helps
 
-export function CaseTable({ cases, query }: { cases: readonly CaseLine[]; query: Query }) {
-  const all = metricNames(cases);
-  const found = cases.filter((line) => hasWords(line.label, query["words"] ?? ""));
+export function CaseTable({ run, query, next }: { run: RunView; query: Query; next: (() => void) | undefined }) {
+  const all = run.metrics;
+  // A published site has all cases in one piece; a server finds and orders them by itself.
+  const found = isStatic ? run.cases.filter((line) => hasWords(line.label, query["words"] ?? "")) : run.cases;
   const { isOpen, toggle } = openRows(query["open"]);
   const name = (line: CaseLine) => <Name line={line} open={isOpen(line.label)} onToggle={() => toggle(line.label)} />;
   const columns: Column<CaseLine>[] = [
     { name: "case", head: "Case", heads: true, by: (line) => line.label, cell: name },
     { name: "status", head: "Status", cell: (line) => <Statuses line={line} /> },
-    ...(query["all"] ? all : all.slice(0, CHIEF)).map(metricColumn),
+    ...(query["all"] ? all : chiefMetrics(all)).map(metricColumn),
     { name: "rounds", head: "Rounds", cell: (line) => <RoundLinks results={line.results} /> },
   ];
   return (
     <div class="cases">
-      <Controls cases={cases} metrics={all} query={query} />
+      <Controls cases={run.case_count} metrics={all} query={query} />
       {found.length ? (
         <Table
           caption="Cases of this run with their metrics"
@@ -37,14 +38,25 @@ export function CaseTable({ cases, query }: { cases: readonly CaseLine[]; query:
           rows={found}
           keyOf={(line) => line.label}
           more={(line) => isOpen(line.label) && <Whole line={line} />}
+          sorted={query["sort"] ?? ""}
+          onSort={(sort) => change({ sort }, true)}
+          inOrder={!isStatic}
+          next={next}
+          total={isStatic ? found.length : run.found}
           cards
           scrolls
         />
       ) : (
-        <p class="soft">No case is called that.</p>
+        <p class="soft">No matching cases.</p>
       )}
     </div>
   );
+}
+
+/** The first of the metrics, and what the work costs, where the run has a price. */
+export function chiefMetrics(all: readonly string[]): string[] {
+  const cost = all.find((name) => name.startsWith("cost_"));
+  return [...new Set([...all.slice(0, CHIEF), ...(cost ? [cost] : [])])];
 }
 
 /** Every metric: each case names those that are judged first; of two at the same place, what more cases have. */
@@ -77,12 +89,12 @@ export function RoundLinks({ results, here }: { results: readonly string[]; here
   );
 }
 
-function Controls({ cases, metrics, query }: { cases: readonly CaseLine[]; metrics: readonly string[]; query: Query }) {
+function Controls({ cases, metrics, query }: { cases: number; metrics: readonly string[]; query: Query }) {
   return (
     <div class="row filters cases-controls">
-      {cases.length >= SEARCHED && (
+      {cases >= SEARCHED && (
         <label class="field">
-          Search {count(cases.length, "case")}
+          Filter {count(cases, "case")}
           <input
             type="search"
             value={query["words"] ?? ""}
@@ -129,7 +141,7 @@ function Name({ line, open, onToggle }: { line: CaseLine; open: boolean; onToggl
   return (
     <>
       <Opener open={open} onToggle={onToggle}>
-        {line.case} <span class="soft">{paramsText(line.params)}</span>
+        {line.case} <span class="soft">{[paramsText(line.params), line.machine].filter(Boolean).join(" · ")}</span>
       </Opener>
       {!line.metrics.length && line.reason && <div class="worse cases-reason">{line.reason}</div>}
     </>

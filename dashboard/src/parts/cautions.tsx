@@ -38,7 +38,7 @@ export function Failed({ name, result, failure }: { name?: string; result?: stri
       {failure.remedy && <p class="soft">{failure.remedy}</p>}
       {failure.log_tail && (
         <details>
-          <summary>The end of its log</summary>
+          <summary>End of the log</summary>
           <pre tabIndex={0}>{failure.log_tail}</pre>
         </details>
       )}

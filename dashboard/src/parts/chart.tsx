@@ -2,7 +2,8 @@
 //   <Chart label="Latency of resnet" lines={lines} marks={marks} notes={notes} levels={levels} log band zero
 //          range={[from, to]} onRange={(range) => ...} tip={(line, index, pinned) => <p>...</p>} height={380} xUnit="s" />
 // `lines` is a new chart whenever it is another array: make it with useMemo. `range` null shows everything; without
-// `onRange` the chart keeps its range itself. `xUnit` "" (as it is left out) means instants in milliseconds.
+// `onRange` the chart keeps its range itself. `xUnit` "" (as it is left out) means instants in milliseconds; with `xName`
+// places are whole numbers that have names, such as commits. `releases` are names that stand on the axis.
 // A click or Enter pins the tip, so that links in it can be followed. Beside it stands a table of what is in view.
 
 import type { ComponentChildren } from "preact";
@@ -11,16 +12,18 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import "./chart.css";
 import { drawBands } from "./chart/bands";
-import { merged, nearest, type ChartLine, type ChartRange, type Place } from "./chart/data";
+import { merged, nearest, type ChartLine, type ChartRange, type ChartRelease, type Place } from "./chart/data";
 import { DataTable } from "./chart/datatable";
 import { gestures, moved, zoomed } from "./chart/gestures";
 import { Flags, placeFlags, type ChartMark, type ChartNote } from "./chart/flags";
 import { inkOf, optionsFor, type ChartLevel } from "./chart/options";
+import { drawReleases } from "./chart/releases";
+import { drawSpans, type ChartSpan } from "./chart/spans";
 import { reading, TipBox } from "./chart/tip";
 import { useKeys, type KeyBinding } from "./keys";
 import { onTheme } from "./theme";
 
-export type { ChartLevel, ChartLine, ChartMark, ChartNote, ChartRange };
+export type { ChartLevel, ChartLine, ChartMark, ChartNote, ChartRange, ChartRelease };
 
 export interface ChartProps {
   label: string;
@@ -36,19 +39,22 @@ export interface ChartProps {
   tip?: (line: number, index: number, pinned: boolean) => ComponentChildren;
   height?: number;
   xUnit?: string;
+  xName?: (x: number) => string;
+  releases?: readonly ChartRelease[];
+  spans?: readonly ChartSpan[];
 }
 
 const NONE: readonly never[] = [];
 const KEYS: readonly KeyBinding[] = [
-  { keys: "← →", does: "In a chart: the point before or after" },
+  { keys: "← →", does: "In a chart: previous or next point" },
   { keys: "↑ ↓", does: "In a chart: another line" },
-  { keys: "+ -", does: "In a chart: zoom; Shift ← → pans, 0 shows everything" },
-  { keys: "Enter", does: "In a chart: keep the point, to follow its links" },
+  { keys: "+ -", does: "In a chart: zoom; Shift ← → pans, 0 resets" },
+  { keys: "Enter", does: "In a chart: pin the point, to follow its links" },
 ];
 
 export function Chart(props: ChartProps) {
   const { label, lines, marks = NONE, notes = NONE, levels = NONE, log = false, band = true, zero = false } = props;
-  const { height = 380, xUnit = "" } = props;
+  const { height = 380, xUnit = "", xName, releases = NONE, spans = NONE } = props;
   const room = useRef<HTMLDivElement>(null);
   const flags = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -57,8 +63,8 @@ export function Chart(props: ChartProps) {
   const [own, setOwn] = useState<ChartRange | null>(null);
   const shown = props.onRange ? (props.range ?? null) : own;
   useKeys(KEYS);
-  const latest = useRef({ shown, pinned, levels, setRange: props.onRange ?? setOwn });
-  latest.current = { shown, pinned, levels, setRange: props.onRange ?? setOwn };
+  const latest = useRef({ shown, pinned, levels, releases, spans, setRange: props.onRange ?? setOwn });
+  latest.current = { shown, pinned, levels, releases, spans, setRange: props.onRange ?? setOwn };
 
   // Before the frame is painted: the chart and the buttons around it never show different states.
   useLayoutEffect(() => {
@@ -75,6 +81,7 @@ export function Chart(props: ChartProps) {
       zero,
       height,
       xUnit,
+      xName,
       width: target.clientWidth,
       marked: marks.length > 0,
     });
@@ -97,10 +104,10 @@ export function Chart(props: ChartProps) {
       u.destroy();
       plot.current = null;
     };
-  }, [lines, log, band, zero, height, xUnit, marks.length > 0]);
+  }, [lines, log, band, zero, height, xUnit, xName, marks.length > 0]);
 
   useEffect(() => void (plot.current && apply(plot.current, shown)), [shown?.[0], shown?.[1]]);
-  useEffect(() => plot.current?.redraw(false), [marks, notes, levels]);
+  useEffect(() => plot.current?.redraw(false), [marks, notes, levels, releases, spans]);
   useEffect(() => {
     setAt(null);
     setPinned(false);
@@ -130,7 +137,7 @@ export function Chart(props: ChartProps) {
         class="chart-room"
         role="application"
         aria-roledescription="chart"
-        aria-label={`${label}. Arrow keys read points, plus and minus zoom, Shift with arrows pans, Enter keeps a point, 0 shows everything.`}
+        aria-label={`${label}. Arrow keys read points, plus and minus zoom, Shift with arrows pans, Enter pins a point, 0 resets the zoom.`}
         tabIndex={0}
         onKeyDown={keys}
         onClick={click}
@@ -152,7 +159,7 @@ export function Chart(props: ChartProps) {
           </TipBox>
         )}
       </div>
-      <DataTable label={label} lines={lines} range={shown} xUnit={xUnit} />
+      <DataTable label={label} lines={lines} range={shown} xUnit={xUnit} xName={xName} />
     </div>
   );
 }
@@ -163,7 +170,13 @@ function unlessSame(before: Place | null, now: Place | null): Place | null {
 }
 
 interface Latest {
-  current: { shown: ChartRange | null; levels: readonly ChartLevel[]; setRange: (range: ChartRange | null) => void };
+  current: {
+    shown: ChartRange | null;
+    levels: readonly ChartLevel[];
+    releases: readonly ChartRelease[];
+    spans: readonly ChartSpan[];
+    setRange: (range: ChartRange | null) => void;
+  };
 }
 
 function hooks(
@@ -182,7 +195,7 @@ function hooks(
         u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
       },
     ],
-    drawAxes: [behind],
+    drawAxes: [(u) => drawSpans(u, latest.current.spans), (u) => drawReleases(u, latest.current.releases), behind],
     draw: [(u) => drawLevels(u, latest.current.levels), placed],
   };
 }

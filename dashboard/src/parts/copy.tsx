@@ -19,7 +19,7 @@ export function CopyButton({
     const timer = setTimeout(() => setSaid(""), 2000);
     return () => clearTimeout(timer);
   }, [said]);
-  const copy = async () => setSaid((await copied(typeof text === "string" ? text : text())) ? "Copied" : "Not allowed");
+  const copy = async () => setSaid((await copied(typeof text === "string" ? text : text())) ? "Copied" : "Copy failed");
   return (
     <button type="button" class="copy" onClick={copy} aria-label={about && !said ? `${label}: ${about}` : undefined}>
       <span aria-live="polite">{said || label}</span>

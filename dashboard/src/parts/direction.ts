@@ -1,7 +1,7 @@
 // Names that come from elsewhere may hold characters that turn the direction of writing around, and with it whatever
 // stands beside them. They are shown written out, like "\\u202e", in every text and title; links and data keep them.
 
-import { options, type VNode } from "preact";
+import { Fragment, options, type VNode } from "preact";
 
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const SHOWN = ["title", "aria-label", "placeholder", "alt"];
@@ -15,7 +15,7 @@ export function straight(text: string): string {
 export function startDirection(): void {
   const before = options.vnode;
   options.vnode = (node: VNode) => {
-    if (typeof node.type === "string") straighten(node.props as Record<string, unknown>);
+    if (typeof node.type === "string" || node.type === Fragment) straighten(node.props as Record<string, unknown>);
     before?.(node);
   };
 }

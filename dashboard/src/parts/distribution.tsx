@@ -11,7 +11,7 @@ import { beyond, callsAt, densities, quantile, reach, shareBelow } from "./sprea
 
 export interface Shown {
   name: string;
-  /** Its colour: 0 or 1. */
+  /** Its colour: 0 to 7. */
   tone: number;
   distribution: Distribution;
 }
@@ -34,12 +34,12 @@ export function Distributions({ shown, log, whole }: Props) {
   return (
     <div class="plots">
       <figure>
-        <figcaption>Calls by {all[0]?.column}</figcaption>
+        <figcaption>Distribution of {all[0]?.column}</figcaption>
         <Histogram shown={shown} x={x} write={write} />
         <Beyond shown={shown} x={x} write={write} />
       </figure>
       <figure>
-        <figcaption>Share of calls that took no longer</figcaption>
+        <figcaption>Cumulative share of calls</figcaption>
         <Cumulative shown={shown} x={x} write={write} />
       </figure>
       <Levels shown={shown} />
@@ -75,7 +75,7 @@ function Beyond({ shown, x, write }: Drawn) {
   const said = far
     .map((s) => (shown.length > 1 ? `${s.name} ${count(s.calls, "call")}` : count(s.calls, "call")))
     .join(", ");
-  return <p class="soft small">{`Longer than ${write(x.high)}, not drawn: ${said}`}</p>;
+  return <p class="soft small">{`Longer than ${write(x.high)}, not shown: ${said}`}</p>;
 }
 
 function Cumulative({ shown, x, write }: Drawn) {
@@ -116,9 +116,9 @@ function Levels({ shown }: { shown: readonly Shown[] }) {
       ),
       heads: true,
     },
-    at(0, "Least"),
+    at(0, "Min"),
     ...LEVELS.map((level) => at(level, `p${level * 100}`)),
-    at(1, "Largest"),
+    at(1, "Max"),
     {
       name: "calls",
       head: "Calls",
@@ -126,7 +126,7 @@ function Levels({ shown }: { shown: readonly Shown[] }) {
       number: true,
     },
   ];
-  return <Table caption="Calls in numbers" columns={columns} rows={shown} keyOf={(one) => one.name} />;
+  return <Table caption="Percentiles" columns={columns} rows={shown} keyOf={(one) => one.name} />;
 }
 
 function outline(bins: [number, number, number][], x: Scale, px: Pixels, py: Pixels): string {

@@ -3,9 +3,10 @@
 //   <Facts facts={result.environment} label="Environment" />  of any depth, as one table; a search appears when there are many
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Value } from "../shapes";
 import { value } from "./format";
+import { useScrollStop } from "./scrolling";
 import { hasWords } from "./words";
 import "./facts.css";
 
@@ -21,20 +22,21 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
   );
 }
 
-/** An environment, what a runtime told, what the instrument says. */
+/** An environment, what a runtime reported, what is known of the measurement itself. */
 export function Facts({ facts, label }: { facts: { [name: string]: Value }; label: string }) {
   const [words, setWords] = useState("");
+  const room = useRef<HTMLDivElement>(null);
   const lines = flat(facts);
   const found = lines.filter(([path, text]) => hasWords(`${path.join(" ")} ${text}`, words));
   return (
     <div class="known">
       {lines.length > WITHOUT_SEARCH && (
         <label class="field">
-          Search {lines.length} facts
+          Filter {lines.length} properties
           <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
         </label>
       )}
-      <div class="known-lines">
+      <div class="known-lines" ref={room} {...useScrollStop(room)}>
         <table aria-label={label}>
           <tbody>
             {found.map(([path, text], i) => (
@@ -49,7 +51,7 @@ export function Facts({ facts, label }: { facts: { [name: string]: Value }; labe
           </tbody>
         </table>
       </div>
-      {!found.length && <p class="soft">{lines.length ? "No fact matches." : "Nothing was recorded."}</p>}
+      {!found.length && <p class="soft">{lines.length ? "No matching properties." : "Nothing was recorded."}</p>}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // What a list is narrowed to. All of it is in the address.
 //   <div class="row filters">
 //     <Words given={query.words} placeholder="..." />
+//     <Entered label="Tag" name="tag" query={query} />
 //     <Choice label="Metric" name="metric" query={query} options={[[value, text]]} />
 //   </div>
 
@@ -19,12 +20,30 @@ export function Words({ given = "", placeholder }: { given?: string | undefined;
   }, [words]);
   return (
     <label class="field grow">
-      Words
+      Filter
       <input
         type="search"
         value={words}
         placeholder={placeholder}
         onInput={(event) => setWords(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+/** A value that has to be whole before it means anything: the address follows once it is entered. */
+export function Entered({ label, name, query }: { label: string; name: string; query: Query }) {
+  const given = query[name] ?? "";
+  const [text, setText] = useState(given); // what is typed stays when data arrives meanwhile
+  useEffect(() => setText(given), [given]);
+  return (
+    <label class="field">
+      {label}
+      <input
+        type="search"
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onChange={(event) => change({ [name]: event.currentTarget.value.trim(), before: undefined })}
       />
     </label>
   );
@@ -42,7 +61,7 @@ interface ChoiceProps {
 export type Option = readonly [value: string, text: string];
 
 /** One of several, or none: then all of them are meant. */
-export function Choice({ label, name, query, options, every = `Every ${label.toLowerCase()}` }: ChoiceProps) {
+export function Choice({ label, name, query, options, every = `All ${label.toLowerCase()}s` }: ChoiceProps) {
   const given = query[name] ?? "";
   const known = !given || options.some(([value]) => value === given);
   return (

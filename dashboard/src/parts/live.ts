@@ -1,6 +1,7 @@
 // What is being measured now.
 //   const { live, lost } = useLive()   as it comes, while a page is shown; `lost` while the server cannot be reached
 //   const count = useUnderWay()        how many runs are under way, asked for now and then
+//   const ticks = useTick(3000)        counts up while the page is seen, for what is asked for again and again
 // Only what is seen asks: a browser has few connections to a server, and a hidden tab must not hold one.
 
 import { useEffect, useState } from "preact/hooks";
@@ -88,6 +89,22 @@ function listen(hear: (live: Live) => void, lose: () => void): () => void {
     clearTimeout(timer);
     source?.close();
   };
+}
+
+/** Counts up every so many milliseconds while the page is seen, and when it comes into view again. */
+export function useTick(every: number): number {
+  const [ticks, setTicks] = useState(0);
+  useEffect(() => {
+    if (isStatic) return;
+    let isFirst = true;
+    return whileSeen(() => {
+      if (!isFirst) setTicks((before) => before + 1);
+      isFirst = false;
+      const timer = setInterval(() => setTicks((before) => before + 1), every);
+      return () => clearInterval(timer);
+    });
+  }, [every]);
+  return ticks;
 }
 
 /** Begins whenever the page comes into view and ends whenever it goes out of it, until the returned function is called. */

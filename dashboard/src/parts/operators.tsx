@@ -23,20 +23,20 @@ export function Operators({ operators }: { operators: readonly Operator[] }) {
       <Icicle operators={operators} />
       {operators.length > AT_FIRST && (
         <label class="field">
-          Search operators
+          Filter operators
           <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
         </label>
       )}
       {found.length > 0 ? (
         <Table
-          caption="Operators, the longest first"
+          caption="Operators, slowest first"
           columns={columns(operators, largest)}
           rows={found}
           keyOf={keyOf}
           few={AT_FIRST}
         />
       ) : (
-        <p class="soft">No operator is called that.</p>
+        <p class="soft">No matching operators.</p>
       )}
     </>
   );
@@ -51,12 +51,12 @@ function columns(all: readonly Operator[], largest: number): Column<Operator>[] 
   return [
     { name: "name", head: "Operator", cell: (o) => o.name, heads: true },
     { name: "kind", head: "Kind", cell: (o) => o.kind, by: (o) => o.kind },
-    { name: "time", head: "Time a call", cell: (o) => value(o.seconds, "s"), by: (o) => o.seconds, number: true },
+    { name: "time", head: "Time per call", cell: (o) => value(o.seconds, "s"), by: (o) => o.seconds, number: true },
     { name: "share", head: "Share", cell: (o) => percent(o.share), number: true },
     { name: "drawn", head: "", cell: (o) => <Share part={o.share / (largest || 1)} /> },
     {
       name: "calls",
-      head: "Times a call",
+      head: "Executions per call",
       cell: (o) => String(Number(o.calls.toFixed(2))),
       by: (o) => o.calls,
       number: true,

@@ -1,8 +1,10 @@
 // A line the size of a word: <Spark values={line.spark} label="latency over time" base={before} verdict="worse" wide />
 //   `base` draws a dotted line at what it was before; `mark` (0..1) where a change lies; `verdict` colours the newest point.
 //   Without `label` it is decoration.
+//   <ChangeSpark of={finding} /> the values around a change
 
-import type { Verdict } from "../shapes";
+import type { FindingLine, Verdict } from "../shapes";
+import { count } from "./format";
 import "./spark.css";
 
 interface SparkProps {
@@ -36,6 +38,19 @@ export function Spark({ values, label, base, mark, verdict, wide = false }: Spar
       <polyline class="spark-line" points={places.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ")} />
       {last && <line class={`spark-end ${verdict ?? ""}`} x1={last[0]} y1={last[1]} x2={last[0]} y2={last[1]} />}
     </svg>
+  );
+}
+
+/** The values on both sides of a change, with the level before it. */
+export function ChangeSpark({ of, wide = false }: { of: FindingLine; wide?: boolean }) {
+  return (
+    <Spark
+      values={of.spark}
+      base={of.before.point}
+      verdict={of.verdict}
+      label={`${count(of.spark.length, "value")} around the change; dotted: level before`}
+      wide={wide}
+    />
   );
 }
 

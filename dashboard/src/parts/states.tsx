@@ -33,7 +33,7 @@ export function Problem({ error, retry }: { error: string; retry?: () => void })
   return (
     <div class="problem row" role="alert">
       <span>
-        <strong>This did not work:</strong> {error}
+        <strong>Error:</strong> {error}
       </span>
       {retry && (
         <button type="button" class="push" onClick={retry}>

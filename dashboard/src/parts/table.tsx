@@ -2,13 +2,20 @@
 //   <Table caption="Runs" columns={[{ name: "at", head: "Started", cell: (r) => ..., by: (r) => r.at, number: true }]}
 //          rows={rows} keyOf={(r) => r.id} sorted="-at" cards />
 // `by` makes a column sortable (null sorts last). `sorted` names the first order, "-" for the largest first.
-// With `onSort` the order is the caller's (to keep it in the address): `sorted` says it. With `few` only so many rows are
+// With `onSort` the order is the caller's (to keep it in the address): `sorted` says it; with `inOrder` the rows are in it
+// already, as a server that has only a page of them sent them. With `few` only so many rows are
 // shown until a button is pressed. With `more` a row has more below it: its first cell holds an <Opener>, and `more` gives
-// what is below, or null while it is closed. On a phone the table scrolls, or with `cards` each row becomes a card.
+// what is below, or null while it is closed. On a phone the table scrolls, or with `cards` each row becomes a card, ten of
+// them until all are asked for.
+// Of a long table only the rows near the screen are drawn. With `next` there are more rows elsewhere, `total` in all: it is
+// called when the end comes near.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Blocks, LONG } from "./blocks";
+import { useNarrow } from "./fold";
 import { whole } from "./format";
+import { useScrollStop } from "./scrolling";
 import "./table.css";
 
 export interface Column<Row> {
@@ -36,58 +43,112 @@ interface TableProps<Row> {
   keyOf: (row: Row) => string;
   sorted?: string;
   onSort?: (sorted: string) => void;
+  /** The rows come in their order: who sent them sorted them. */
+  inOrder?: boolean;
   few?: number;
   more?: (row: Row) => ComponentChildren;
   cards?: boolean;
   /** May be wider than the page. */
   scrolls?: boolean;
   rowClass?: (row: Row) => string;
+  /** Asks for more rows. */
+  next?: (() => void) | undefined;
+  /** Rows there are in all, those that have not come yet among them. */
+  total?: number;
 }
+
+export const CARDS = 10; // on a phone, until all are asked for
 
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, columns, rows, few = Infinity, onSort } = props;
   const [own, setOwn] = useState(props.sorted ?? "");
+  const room = useRef<HTMLDivElement>(null);
+  const most = useNarrow() && props.cards ? Math.min(few, CARDS) : few; // cards are tall, and a phone is not
   const [all, setAll] = useState(false);
   const sorted = onSort ? (props.sorted ?? "") : own;
   const sort = ({ name, largestFirst }: Column<Row>) => {
     const [first, second] = largestFirst ? [`-${name}`, name] : [name, `-${name}`];
     (onSort ?? setOwn)(sorted === first ? second : first);
   };
-  const inOrder = ordered(rows, columns, sorted);
+  const inOrder = props.inOrder ? rows : ordered(rows, columns, sorted);
+  const shown = all ? inOrder : inOrder.slice(0, most);
+  const next = all || rows.length <= most ? props.next : undefined;
+  const isLong = shown.length > LONG || next !== undefined;
+  const draw = (place: number) => {
+    const row = shown[place]!;
+    return <Lines key={props.keyOf(row)} row={row} table={props} {...(isLong ? { place: place + 2 } : {})} />;
+  };
   return (
     <>
-      <div class={`table-room ${props.cards ? "has-cards" : ""} ${props.scrolls ? "scrolls" : ""}`}>
-        <table class="table">
+      <div
+        ref={room}
+        class={`table-room ${props.cards ? "has-cards" : ""} ${props.scrolls ? "scrolls" : ""}`}
+        {...useScrollStop(room)}
+      >
+        <table class="table" aria-rowcount={isLong ? (props.total ?? shown.length) + 1 : undefined}>
           <caption class="aside">{caption}</caption>
           <thead>
-            <tr>
+            <tr aria-rowindex={isLong ? 1 : undefined}>
               {columns.map((column) => (
                 <Head key={column.name} column={column} sorted={sorted} sort={sort} />
               ))}
             </tr>
           </thead>
-          <tbody>
-            {(all ? inOrder : inOrder.slice(0, few)).map((row) => (
-              <Lines key={props.keyOf(row)} row={row} table={props} />
-            ))}
-          </tbody>
+          {isLong ? (
+            <Blocks count={shown.length} columns={columns.length} draw={draw} />
+          ) : (
+            <tbody>{shown.map((_, place) => draw(place))}</tbody>
+          )}
         </table>
       </div>
-      {rows.length > few && (
+      {next && <Next next={next} shown={rows.length} total={props.total} />}
+      {rows.length > most && (
         <button type="button" class="table-all" onClick={() => setAll(!all)}>
-          {all ? `Show the first ${few}` : `Show all ${whole(rows.length)}`}
+          {all ? `Show first ${most}` : `Show all ${whole(props.total ?? rows.length)}`}
         </button>
       )}
     </>
   );
 }
 
+/** Asks for more when it comes near the screen, or is pressed. */
+function Next({ next, shown, total }: { next: () => void; shown: number; total: number | undefined }) {
+  const place = useRef<HTMLParagraphElement>(null);
+  const latest = useRef(next);
+  latest.current = next;
+  useEffect(() => {
+    const watch = new IntersectionObserver((seen) => seen.at(-1)!.isIntersecting && latest.current(), {
+      rootMargin: "1000px 0px",
+    });
+    watch.observe(place.current!);
+    return () => watch.disconnect();
+  }, [shown]);
+  return (
+    <p ref={place} class="row table-all">
+      <button type="button" onClick={next}>
+        Show more
+      </button>
+      <span class="soft small" role="status">
+        {total === undefined ? `${whole(shown)} shown` : `${whole(shown)} of ${whole(total)} shown`}
+      </span>
+    </p>
+  );
+}
+
 /** A row, and below it what it opens to. */
-function Lines<Row>({ row, table: { columns, more, rowClass } }: { row: Row; table: TableProps<Row> }) {
+function Lines<Row>({
+  row,
+  table: { columns, more, rowClass },
+  place,
+}: {
+  row: Row;
+  table: TableProps<Row>;
+  place?: number;
+}) {
   const below = more?.(row);
   return (
     <>
-      <tr class={[rowClass?.(row), below && "opened"].filter(Boolean).join(" ")}>
+      <tr class={[rowClass?.(row), below && "opened"].filter(Boolean).join(" ")} aria-rowindex={place}>
         {columns.map((column) => (
           <Cell key={column.name} column={column} row={row} />
         ))}

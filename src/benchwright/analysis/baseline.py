@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from benchwright.analysis.gate import ComparedSides
 from benchwright.analysis.judged_metrics import directions_of, first_shared
+from benchwright.analysis.judged_results import JudgedResults
 from benchwright.analysis.rows import Row, rows
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.exchange.named_runs import find_run
 from benchwright.records import Result, Run, Status
+from benchwright.records.branches import USUAL, is_on_line, main_line
 from benchwright.records.findings import FindingRules
 from benchwright.store import Store
 from benchwright.store.files.transfer import read_runs
@@ -40,7 +43,8 @@ def find_sides(
             return compared, FindingRules()
     with closing(opened()) as store:
         rules = FindingRules(mutes=store.mutes(), thresholds=store.thresholds())
-        return compared if Path(against).is_file() else choose_sides(store, run, against, repo=repo), rules
+        sides = compared if Path(against).is_file() else choose_sides(store, run, against, repo=repo)
+        return replace(sides, held=JudgedResults(store).held_of(sides.before, run)), rules
 
 
 def choose_sides(store: Store, run: Run, against: str, *, repo: Path) -> ComparedSides:
@@ -59,10 +63,11 @@ def choose_sides(store: Store, run: Run, against: str, *, repo: Path) -> Compare
 
 def sides_from_history(store: Store, run: Run) -> ComparedSides:
     """The run against the earlier ones that measured the same: each counts as one value, so what differs from run to
-    run is what a change must stand out from. Where a case changed among them, only the runs since then count.
+    run is what a change must stand out from. Where a case changed among them, only the runs since then count. The
+    earlier ones are of the main line, whatever branch the run is on.
     """
     wanted = {row.key for row in rows(run)}
-    earlier = list(islice(_earlier_runs(store, run, wanted), RUNS))[::-1]
+    earlier = _main_line_runs(_earlier_runs(store, run, wanted))[::-1]
     if len(earlier) < FEWEST:
         raise OptionError(
             f"{len(earlier)} earlier runs measured what run {run.id} did, and a history needs {FEWEST}",
@@ -124,12 +129,31 @@ def _commits_up_to(name: str, repo: Path) -> Sequence[Commit]:
 # ---- many runs ----
 
 
+def _main_line_runs(newest: Iterable[Run]) -> list[Run]:
+    """The newest `RUNS` of these runs that are on their main line, in their order."""
+    seen: list[tuple[str, Run]] = []
+    for run in newest:
+        seen.append((run.revision.branch if run.revision else "", run))
+        counts = Counter(branch for branch, _ in seen)
+        line = main_line(counts)
+        # Further back may be a branch that is the likelier main line; not where only one of a usual name was seen.
+        is_settled = line == USUAL[0] or (counts.keys() <= {"", line} and line in ("", *USUAL))
+        if is_settled and sum(count for branch, count in counts.items() if is_on_line(branch, line)) >= RUNS:
+            break
+    line = main_line(Counter(branch for branch, _ in seen))
+    return [run for branch, run in seen if is_on_line(branch, line)][:RUNS]
+
+
 def _earlier_runs(store: Store, run: Run, wanted: set[str]) -> Iterator[Run]:
-    """Earlier runs with a case in common, the newest first; those that measured several revisions are no history."""
+    """Earlier runs with a case in common, the newest first; those that measured several revisions are no history.
+
+    What a machine in quarantine measured is left out.
+    """
+    judged = JudgedResults(store)
     ids = list(store.run_ids())
     earlier = ids[: ids.index(run.id)] if run.id in ids else ids  # a run from a file came after all that is kept
     for name in earlier[::-1][:_LOOKED_AT]:
-        one = store.run(name, samples=False)
+        one = judged.of_run(store.run(name, samples=False))
         if len({r.revision.id for r in one.results if r.revision}) <= 1 and wanted & {row.key for row in rows(one)}:
             yield one
 

@@ -1,8 +1,9 @@
 """Two runs against each other: ratios with intervals, and verdicts that may be "unclear".
 
 Many comparisons at 95 % make false alarms certain, so of all the changes seen only those stay that keep the expected
-share of false ones among them at 5 % (`stats.compare.benjamini_hochberg`). The others are unclear. So is whatever the
-noise of a side that the instrument itself calls unreliable can explain (`analysis.doubt`).
+share of false ones among them at 5 % (`stats.fdr.benjamini_hochberg`). The others are unclear. So is whatever the
+noise of a side that the instrument itself calls unreliable can explain (`analysis.doubt`), and whatever was measured in
+quarantine.
 """
 
 from __future__ import annotations
@@ -15,17 +16,28 @@ from typing import NamedTuple
 
 from benchwright import schema
 from benchwright.analysis import doubt, notes
+from benchwright.analysis.change_words import TELLING as TELLING
+from benchwright.analysis.change_words import WORDS as WORDS
+from benchwright.analysis.change_words import describe_change
+from benchwright.analysis.change_words import format_percent as format_percent
+from benchwright.analysis.change_words import format_ratio as format_ratio
+from benchwright.analysis.change_words import sentence_of as sentence_of
+from benchwright.analysis.instances import OTHER_INSTANCES, is_one_instance_each
 from benchwright.analysis.judged_metrics import TOTALS, directions_of, judged_metrics
-from benchwright.analysis.rows import Row, combine_estimates, rows
-from benchwright.errors import OptionError, did_you_mean
+from benchwright.analysis.price_changes import PriceChange, find_price_change
+from benchwright.analysis.rows import Row, check_metric_names, combine_estimates, pair_rows, repeated_estimates, rows
+from benchwright.errors import OptionError
 from benchwright.records import Better, Estimate, Run, Status, Verdict
-from benchwright.stats.compare import WITHIN_ONE, benjamini_hochberg, compare
+from benchwright.records.costs import COSTS, MONEY
+from benchwright.stats.compare import WITHIN_ONE, compare
+from benchwright.stats.fdr import benjamini_hochberg
 from benchwright.units.numbers import cell, scale_of
 
 SMALLEST = 0.01  # a change below this counts as none
 FALSE_RATE = 0.05  # expected share of false ones among the changes that are named
 ONLY_FIRST, ONLY_SECOND = "only in the first run", "only in the second run"
 OTHER_MACHINES = "measured on different machines: a difference may come from the machine"
+NOT_JUDGED = "shown, and not judged"
 OTHER_VERSION = "the two runs measured different versions of this benchmark"
 SEEN_ONCE = (
     f"what was seen once on each side has no interval: only a change by a factor of {doubt.ONCE:g} is judged "
@@ -44,8 +56,6 @@ NO_DIRECTION = (
     "is not judged: nothing says which direction is better (the benchmark's `better` does; --metric shows it)"
 )
 A_TOTAL = "a total grows with how long was measured"
-WORDS = {"s": ("slower", "faster", "long"), "B": ("more", "less", "much")}  # above one, below one, "times as ..."
-TELLING = 100.0  # an interval that reaches a ratio beyond this tells nothing worth printing
 _WORST_FIRST = (Verdict.WORSE, Verdict.UNCLEAR, Verdict.BETTER, Verdict.SAME)
 
 
@@ -73,6 +83,7 @@ class ComparedMetric:
     sentence: str  # the verdict in words
     why: str
     p_value: float
+    is_held: bool = False  # one of the sides was measured in quarantine
 
     @property
     def before_text(self) -> str:
@@ -87,11 +98,7 @@ class ComparedMetric:
     @property
     def ratio_text(self) -> str:
         """The ratio with its interval."""
-        if self.ratio is None:
-            return "-"
-        if self.ratio.low is None or self.ratio.high is None:
-            return f"{self.ratio.point:.3f}"
-        return f"{self.ratio.point:.3f} [{_format_end(self.ratio.low)}, {_format_end(self.ratio.high)}]"
+        return format_ratio(self.ratio) if self.ratio is not None else "-"
 
     def _text(self, estimate: Estimate) -> str:
         scale = scale_of([self.before.point, self.after.point], self.unit)
@@ -111,7 +118,7 @@ class ComparedRow:
 def compare_runs(a: Run, b: Run, *, smallest: float = SMALLEST, metrics: Sequence[str] = ()) -> list[ComparedRow]:
     """Every case of either run, `b` against `a`; cases match by `schema.case_key`. Without `metrics`, those judged."""
     before, after = rows(a), rows(b)
-    _check_metric_names(metrics, [*before, *after])
+    check_metric_names(metrics, [*before, *after])
     return compare_rows(pair_rows(before, after), smallest=smallest, metrics=metrics)
 
 
@@ -126,9 +133,18 @@ def compare_rows(
 
     Without `metrics` those of each case that are judged (`analysis.judged_metrics`), and those of `also` that it has.
     """
-    return drop_chance_changes(
-        [_compare_row(x, y, smallest, metrics or _metrics_to_judge(x, y, also)) for x, y in pairs]
-    )
+    return drop_chance_changes(judge_rows(pairs, smallest=smallest, metrics=metrics, also=also))
+
+
+def judge_rows(
+    pairs: Sequence[tuple[Row | None, Row | None]],
+    *,
+    smallest: float = SMALLEST,
+    metrics: Sequence[str] = (),
+    also: Sequence[str] = (),
+) -> list[ComparedRow]:
+    """The same pairs, each judged by itself: `drop_chance_changes` judges them again among all that are looked at."""
+    return [_compare_row(x, y, smallest, metrics or _metrics_to_judge(x, y, also)) for x, y in pairs]
 
 
 def worst(compared: Sequence[ComparedRow]) -> Verdict:
@@ -160,20 +176,7 @@ def check_in_common(compared: Sequence[ComparedRow]) -> None:
         )
 
 
-# ---- which case goes with which ----
-
-
-def pair_rows(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
-    """Pairs cases of equal key; of several, those at the same place first. Then come cases that one side alone has."""
-    left = list(after)
-    pairs: list[tuple[Row | None, Row | None]] = []
-    for row in before:
-        same = [other for other in left if other.key == row.key]
-        match = next((o for o in same if o.case.target.uri == row.case.target.uri), same[0] if same else None)
-        pairs.append((row, match))
-        if match:
-            left.remove(match)
-    return pairs + [(None, row) for row in left]
+# ---- one case ----
 
 
 def _compare_row(a: Row | None, b: Row | None, smallest: float, metrics: Sequence[str]) -> ComparedRow:
@@ -204,12 +207,12 @@ def _note_undirected_changes(a: Row, b: Row, judged: Sequence[str], smallest: fl
 
 def _metrics_to_judge(a: Row | None, b: Row | None, also: Sequence[str]) -> list[str]:
     known = directions_of(metric for row in (b, a) if row for metric in row.metrics.values())
-    return list(dict.fromkeys([*judged_metrics(known), *also]))
+    return list(dict.fromkeys([*judged_metrics(known), *(name for name in COSTS if name in known), *also]))
 
 
 def _caveats_of_sides(a: Row, b: Row) -> list[str]:
     """What limits the trust in the ratios: rounds that failed, other machines, other versions, a busy machine."""
-    said = []
+    said = [f"{held}: {NOT_JUDGED}"] if (held := _describe_held(a, b)) else []
     if not a.ok or not b.ok:
         said += [f"{side} run: {_reason(row)}" for side, row in (("first", a), ("second", b)) if not row.ok]
     elif len(b.ok) < len(b.results) and len(a.ok) == len(a.results):
@@ -217,10 +220,14 @@ def _caveats_of_sides(a: Row, b: Row) -> list[str]:
     machines = [{schema.environment_key(r.environment) for r in row.results} for row in (a, b)]
     if machines[0] != machines[1]:
         said.append(OTHER_MACHINES)
+    elif is_one_instance_each(a.ok, b.ok):
+        said.append(OTHER_INSTANCES)
     if a.case.version != b.case.version:
         said.append(OTHER_VERSION)
     if unsure := _describe_distrust(a, b):
         said.append(describe_doubt(unsure))
+    if change := find_price_change(a.ok, b.ok):
+        said.append(change.words)
     return said
 
 
@@ -234,6 +241,10 @@ def _describe_distrust(a: Row, b: Row) -> str:
     return notes.describe_distrust({"first": a.results, "second": b.results})
 
 
+def _describe_held(a: Row, b: Row) -> str:
+    return notes.describe_held([side for side, row in (("first", a), ("second", b)) if row.is_held])
+
+
 # ---- one metric ----
 
 
@@ -241,16 +252,35 @@ def _compare_metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetri
     if name not in a.metrics or name not in b.metrics:
         return None
     after = b.metrics[name]
-    before_rounds, after_rounds = (tuple(m.estimate for r in row.ok if (m := r.metric(name))) for row in (a, b))
+    if name in MONEY and after.unit != a.metrics[name].unit:  # two currencies: the notes name both prices
+        return None
+    before_rounds, after_rounds = (repeated_estimates(row.ok, after) for row in (a, b))
     rounds = Rounds(name=name, unit=after.unit, better=after.better, before=before_rounds, after=after_rounds)
-    return judge(rounds, smallest=smallest, unsure=_describe_distrust(a, b))
+    change = find_price_change(a.ok, b.ok) if name in MONEY else None
+    unsure, held = _describe_distrust(a, b), _describe_held(a, b)
+    return judge(rounds, smallest=smallest, unsure=unsure, held=held, change=change)
 
 
-def judge(rounds: Rounds, *, smallest: float = SMALLEST, unsure: str = "") -> ComparedMetric:
-    """Judges one metric by itself; `unsure` says why a side is not to be trusted.
+def judge(
+    rounds: Rounds,
+    *,
+    smallest: float = SMALLEST,
+    unsure: str = "",
+    held: str = "",
+    change: PriceChange | None = None,
+) -> ComparedMetric:
+    """Judges one metric by itself; `unsure` says why a side is not to be trusted, `held` why none is judged at all.
 
-    `drop_chance_changes` judges it again among all metrics.
+    Of a cost whose price changed, it is told what became of it at one price, and the whole is not judged: a price is
+    nobody's regression. `drop_chance_changes` judges all metrics again, together.
     """
+    if change is not None and change.factor != 1.0:
+        found, again = (
+            judge(one, smallest=smallest, unsure=unsure, held=held)
+            for one in (rounds, rounds._replace(after=change.at_first_price(rounds.after)))
+        )
+        at_one_price = f"; at the first price {again.sentence}" if change.factor else ""
+        return _without_verdict(found, change.words, f"{change.said}{at_one_price}")
     seen = compare(rounds.before, rounds.after, better=rounds.better, smallest=smallest)
     judged = doubt.judge_by_size(seen, rounds.name, rounds.better, rounds.before, rounds.after)
     found = ComparedMetric(
@@ -265,6 +295,8 @@ def judge(rounds: Rounds, *, smallest: float = SMALLEST, unsure: str = "") -> Co
         why=judged.why,
         p_value=judged.p_value,
     )
+    if held:
+        return replace(_without_verdict(found, held, notes.IN_QUARANTINE), is_held=True)
     if rounds.name in TOTALS:
         return _without_verdict(found, A_TOTAL, f"but {A_TOTAL}")
     by_size = judged.verdict is not seen.verdict or doubt.is_equal(rounds.before, rounds.after)
@@ -282,45 +314,9 @@ def describe_doubt(unsure: str) -> str:
 
 def _without_verdict(metric: ComparedMetric, why: str, said: str = "") -> ComparedMetric:
     """The metric with an unclear verdict; its ratio stays. What the notes say is not said again."""
-    change = _describe_change(metric.ratio.point, metric.unit) if metric.ratio else ""
+    change = describe_change(metric.ratio.point, metric.unit) if metric.ratio else ""
     sentence = f"unclear: {', '.join(part for part in (change, said) if part)}".removesuffix(": ")
     return replace(metric, verdict=Verdict.UNCLEAR, sentence=sentence, why=why, p_value=1.0)
-
-
-def sentence_of(verdict: Verdict, ratio: Estimate | None, unit: str, smallest: float, why: str) -> str:
-    """A verdict in words: `worse: 3.1 % slower`."""
-    if ratio is None:
-        return f"{verdict}: {why}"
-    once = ratio.low is None or ratio.high is None
-    if verdict is Verdict.SAME and (once or ratio.low == ratio.high == 1.0):
-        return f"same: {why}"
-    if verdict is Verdict.SAME:
-        return f"same: within ±{format_percent(smallest)}"
-    if verdict is not Verdict.UNCLEAR:
-        return f"{verdict}: {_describe_change(ratio.point, unit)}{', seen once on each side' if once else ''}"
-    if ratio.low is None or ratio.high is None:
-        return f"unclear: {_describe_change(ratio.point, unit)}, without an interval"
-    if ratio.low < 1 / TELLING or ratio.high > TELLING:
-        return "unclear: the intervals are too wide to tell anything"
-    return f"unclear: between {_describe_change(ratio.low, unit)} and {_describe_change(ratio.high, unit)}"
-
-
-def _describe_change(ratio: float, unit: str) -> str:
-    above, below, times = WORDS.get(unit, ("higher", "lower", "high"))
-    if ratio >= 2:
-        return f"{ratio:.3g} times as {times}"
-    return f"{format_percent(abs(ratio - 1))} {above if ratio >= 1 else below}"
-
-
-def _format_end(ratio: float) -> str:
-    if ratio > TELLING:
-        return f"over {TELLING:g}"
-    return f"{ratio:.3f}" if ratio > 1 / TELLING else f"under {1 / TELLING:g}"
-
-
-def format_percent(share: float) -> str:
-    """A share in per cent, with two or three digits: `3.1 %`, `12.3 %`."""
-    return f"{100 * share:.2g} %" if abs(share) < 0.0995 else f"{100 * share:.3g} %"
 
 
 # ---- all of them together ----
@@ -376,18 +372,12 @@ def _call_chance(metric: ComparedMetric, count: int) -> ComparedMetric:
         return metric
     assert metric.ratio is not None
     sentence = (
-        f"unclear: {_describe_change(metric.ratio.point, metric.unit)}, but {count} comparisons show as much by chance"
+        f"unclear: {describe_change(metric.ratio.point, metric.unit)}, but {count} comparisons show as much by chance"
     )
     return replace(metric, verdict=Verdict.UNCLEAR, sentence=sentence, why=f"{metric.why}; one of {count} comparisons")
 
 
 def _worst_of(metrics: Sequence[ComparedMetric]) -> Verdict:
-    there = [m.verdict for m in metrics]
+    # A cost follows from the metric that counts the work, which is judged itself, and from the price, which is not.
+    there = [m.verdict for m in metrics if m.name not in COSTS] or [m.verdict for m in metrics]
     return next((v for v in _WORST_FIRST if v in there), Verdict.UNCLEAR)
-
-
-def _check_metric_names(metrics: Sequence[str], table: Sequence[Row]) -> None:
-    known = {name for row in table for name in row.metrics}
-    for name in metrics:
-        if name not in known:
-            raise OptionError(f"neither run has a metric {name!r}", remedy=did_you_mean(name, known))

@@ -10,26 +10,27 @@ the next.
 A change is suspected first: kept and shown, but not reported. It is confirmed, and returned, when the series says
 enough for that (`stats.confirmation`), or when pairs of both sides, measured again, show it (`workflows.watch.pairs`).
 A suspicion that three runs in a row do not show has vanished. What was reported stays until the values are as before
-for as long as it took to report: then it is resolved.
+for as long as it took to report, or until its run is in quarantine (`held_findings`): then it is resolved.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from benchwright import schema
-from benchwright.analysis import causes, step_findings
+from benchwright.analysis import causes, explanations, held_findings, step_findings
 from benchwright.analysis.comparison import SMALLEST
-from benchwright.analysis.judged_metrics import SPEED, families_of, names_of, rank
-from benchwright.analysis.timeline import Moment, timeline
+from benchwright.analysis.judged_metrics import SPEED, Families, families_of, move_alike, names_of, rank
+from benchwright.analysis.judged_results import JudgedResults, is_in_line
+from benchwright.analysis.timeline import timeline
 from benchwright.errors import StoreError
-from benchwright.records import Better, Result, Run, Value, Verdict
-from benchwright.records.findings import REFUTED, Finding, FindingRules, Remark, State, verdict_of
-from benchwright.stats.compare import benjamini_hochberg
+from benchwright.records import Better, Run, Value, Verdict
+from benchwright.records.findings import BISECTED, VANISHED, Finding, FindingRules, Remark, State, verdict_of
+from benchwright.stats.fdr import benjamini_hochberg
 from benchwright.stats.summary import combine
 from benchwright.store import Series, Store
 from benchwright.vcs.history import History
@@ -44,10 +45,9 @@ FALSE_RATE = 0.01  # expected share of false ones among the new findings of one 
 LOOKS = 3  # at different runs that do not show a known change before it has vanished
 POINTS = 10_000  # of a series, the newest
 OURS = "benchwright"  # who writes remarks that no person made
-VANISHED, RETURNED, RECOVERED, BISECTED = "vanished", "returned", "recovered", "bisected"
+RETURNED, RECOVERED = "returned", "recovered"
 SUSPECTED, CONFIRMED = "suspected", "confirmed"
 DOUBTED, UNDECIDED = "doubted", "undecided"  # by pairs: less than half of it is seen, or nothing can be said
-ABSORBED = "absorbed"  # what was taken for a step is part of a drift
 _MEMORY = {"rss_peak": 0.05}  # a process's memory moves by a few pages with whatever is imported beside the target
 _LEAST = 1e-6  # who asks for every change, however small, means those that can be measured
 _NEAR = 3  # values between two places of one change
@@ -63,18 +63,27 @@ def judge(
     smallest: float = SMALLEST,
     detect: Detect | None = None,
     policy: Policy | None = None,
+    among: Container[str] | None = None,
+    own_branch: bool = False,
 ) -> list[Finding]:
     """The changes that are confirmed since the last look in the series that the run touched, open in the store.
 
     Those that are only suspected are kept as well, in that state. Known findings are brought up to date; one whose
     change was undone, and a suspicion that `LOOKS` runs do not show any more, is resolved with a remark.
     With the `repository` values stand in the order of its commits, and the commits between are named. `smallest` counts
-    where no threshold is set, and never less than 5 % for memory; muted series are left out.
+    where no threshold is set, and never less than 5 % for memory; muted series and machines in quarantine are left out.
+    `among` are the keys of the series that are looked at, where not all are. Of each series its main line is judged: as
+    of a run on another branch nothing is, unless the line of its `own_branch` is wanted.
     """
     from benchwright.analysis import drift_detection  # which keeps findings as this module does
+    from benchwright.stats import changepoint, confirmation
 
-    policy = policy or _policy()
-    looked = list(_look(store, store.run(run_id, samples=False), repository, smallest, detect or _detect()))
+    policy = policy or confirmation
+    run = store.run(run_id, samples=False)
+    branch = run.revision.branch if own_branch and run.revision else ""
+    looked = list(
+        _look(store, run, families_of(run, among), repository, smallest, detect or changepoint.detect, branch)
+    )
     every = store.findings(series=sorted({key for one in looked for key in one.family}), limit=POINTS)
     known = [finding for finding in every if finding.drift is None]
     looked = [_with_newest(one, known, policy) for one in looked]
@@ -83,6 +92,7 @@ def judge(
     for one in looked:
         told = [finding for finding in known if finding.series == one.series.key]
         found += _bring_up_to_date(store, one, told, repository, run_id, policy)
+        _name_in_others(store, one, known)
     latest: dict[str, int] = {}  # series -> the last change in it that this look confirms
     fresh = _drop_chance_candidates(_candidates([(one, _unknown_changes(one, known)) for one in looked]), looked)
     for new in sorted(fresh, key=lambda new: new.change.index):
@@ -103,7 +113,7 @@ def record_remeasurement(store: Store, reference: str, run_id: str) -> Finding:
     old = finding.revisions[0] if finding.revisions else ""
     again = [
         metric.estimate
-        for result in _with_revisions(run)
+        for result in explanations.with_revisions(run)
         if result.revision and result.revision.id == old
         if schema.series_key(result.case, result.environment, finding.metric) == finding.series
         if (metric := result.metric(finding.metric))
@@ -143,32 +153,26 @@ class _WatchedSeries:
         return self.seen.values_without_drift()
 
 
-def _policy() -> Policy:
-    from benchwright.stats import confirmation
-
-    return confirmation
-
-
-def _detect() -> Detect:
-    from benchwright.stats.changepoint import detect
-
-    return detect
-
-
 def _look(
-    store: Store, run: Run, repository: History | None, smallest: float, detect: Detect
+    store: Store,
+    run: Run,
+    families: Families,
+    repository: History | None,
+    smallest: float,
+    detect: Detect,
+    branch: str,
 ) -> Iterator[_WatchedSeries]:
     from benchwright.stats.drift import examine
 
     rules = FindingRules(mutes=store.mutes(), thresholds=store.thresholds())
+    judged = JudgedResults(store)
     order = step_findings.commit_order(repository, run)
-    families = families_of(run)
-    for name, metrics in names_of(run).items():
+    for name, metrics in names_of(run, families).items():
         found = [series for series in store.history(name, metrics=metrics, limit=POINTS) if series.key in families]
         for series in sorted(found, key=lambda one: rank(one.metric)):
-            if rules.is_muted(series.case, series.key):
+            if rules.is_muted(series.case, series.key) or not is_in_line(series.points, run.id, branch=branch):
                 continue
-            moments = timeline(series.points, order=order)
+            moments = timeline(judged.of_series(series, branch=branch), order=order)
             values = [moment.estimate.point for moment in moments]
             if not values or min(values) <= 0:  # a change is a ratio
                 continue
@@ -187,7 +191,7 @@ def _look(
 def _with_newest(one: _WatchedSeries, known: Sequence[Finding], policy: Policy) -> _WatchedSeries:
     """The series with the change that its newest values show, which a search for lasting levels sees later."""
     places = {moment.run: i for i, moment in enumerate(one.seen.moments)}
-    told = [f for f in known if f.series in one.family and f.run in places and not _is_untold(f)]
+    told = [f for f in known if _is_about(f, one) and f.run in places and f.is_reported]
     standing = [places[finding.run] for finding in told if not _has_remark(finding, RECOVERED)]
     since = max(standing, default=0)
     left = 0 if len(standing) < len(told) else None
@@ -228,9 +232,30 @@ def _is_same(one: _WatchedSeries, change: Change, finding: Finding) -> bool:
     """Whether a known finding tells of the change."""
     if finding.series not in one.family or finding.verdict is not _verdict(one, change):
         return False
+    if not move_alike((one.series.metric, change.effect), (finding.metric, finding.effect.point)):
+        return False
     if not finding.settles(one.seen.moments[change.index].revision):
         return False
     return not {*finding.runs}.isdisjoint(one.seen.runs_around(change))
+
+
+def _name_in_others(store: Store, one: _WatchedSeries, known: Sequence[Finding]) -> None:
+    """Adds a change that this metric shows later to the finding that other metrics of the case showed first."""
+    for finding in known:
+        if finding.series == one.series.key or finding.state not in (*_STANDING, State.SUSPECTED):
+            continue
+        same = [change for change in one.changes if _is_same(one, change, finding)]
+        if same and one.series.metric not in explanations.others_of(finding):
+            others = explanations.others_of(store.finding(finding.id)) | {one.series.metric: same[0].effect}
+            store.update_finding(finding.id, None, why={"also": others})
+
+
+def _is_about(finding: Finding, one: _WatchedSeries) -> bool:
+    """Whether a finding tells of the series: it is of it, of the same calls, or names its metric among others."""
+    if finding.series == one.series.key:
+        return True
+    same_calls = finding.metric in SPEED and one.series.metric in SPEED
+    return finding.series in one.family and (same_calls or one.series.metric in explanations.others_of(finding))
 
 
 def _verdict(one: _WatchedSeries, change: Change) -> Verdict:
@@ -250,6 +275,8 @@ def _bring_up_to_date(
             _refresh_finding(store, one, finding, change, repository)
         elif finding.run in there and finding.state is State.SUSPECTED:
             _note_unseen(store, finding, (*_unseen_runs(finding), run_id))
+        elif finding.run not in there:
+            held_findings.resolve_if_held(store, one.series, finding)
         now = store.finding(finding.id)
         if now.state in _STANDING and finding.run in there:
             _resolve_if_over(store, one, now, policy)
@@ -264,7 +291,7 @@ def _bring_up_to_date(
 def _refresh_finding(
     store: Store, one: _WatchedSeries, finding: Finding, change: Change, repository: History | None
 ) -> None:
-    if finding.last_event == VANISHED:
+    if finding.last_event in held_findings.GONE:
         state = State.SUSPECTED if finding.state is State.RESOLVED else finding.state
         _add_remark(store, finding, RETURNED, "the change is seen again", state)
     elif finding.state not in (*_STANDING, State.SUSPECTED):
@@ -284,11 +311,6 @@ def _resolve_if_over(store: Store, one: _WatchedSeries, finding: Finding, policy
         latest = max((c.index for c in one.changes if c.index > after), default=len(one.values) - 1)
         run = one.seen.moments[latest].run
         _add_remark(store, finding, RECOVERED, f"since run {run} the value is as before", State.RESOLVED)
-
-
-def _is_untold(finding: Finding) -> bool:
-    """Whether a finding is only suspected, was given up before anybody was told, or is part of a drift."""
-    return finding.state is State.SUSPECTED or finding.last_event in (VANISHED, REFUTED, ABSORBED)
 
 
 def _note_unseen(store: Store, finding: Finding, runs: Sequence[str]) -> None:
@@ -331,6 +353,8 @@ class _Candidate:
         """Whether the change in another metric is this one."""
         if one.family != self.one.family or _verdict(one, change) is not _verdict(self.one, self.change):
             return False
+        if not move_alike((one.series.metric, change.effect), (self.one.series.metric, self.change.effect)):
+            return False
         return bool({*one.seen.runs_around(change)} & {*self.one.seen.runs_around(self.change)})
 
 
@@ -361,36 +385,14 @@ def _drop_chance_candidates(candidates: Sequence[_Candidate], looked: Sequence[_
 def _with_explanation(store: Store, new: _Candidate, finding: Finding, *, confirmed: bool) -> Finding:
     moments = new.one.seen.moments
     old, new_moment = moments[new.change.index - 1], moments[new.change.index]
-    before, after = _results_of(store, old), _results_of(store, new_moment)
-    told = _differences(store, finding, old, new_moment, new.also)
-    first = Remark(at=finding.found_at, who=OURS, what="opened" if confirmed else SUSPECTED)
+    before, after = explanations.results_of(store, old), explanations.results_of(store, new_moment)
+    told = explanations.explain(store, finding, old, new_moment, new.also)
+    what, text = "opened" if confirmed else SUSPECTED, explanations.name_others(new.also)
+    first = Remark(at=finding.found_at, who=OURS, what=what, text=text)
     suspects = step_findings.add_commit_texts(finding.suspects, [*before, *after])
     state = State.OPEN if confirmed else State.SUSPECTED
-    return replace(finding, why=told, remarks=(first,), suspects=suspects, state=state)
-
-
-def _differences(
-    store: Store, finding: Finding, old: Moment, new: Moment, also: Mapping[str, Value]
-) -> dict[str, Value]:
-    """What differs between two runs, and what is to be measured where that does not tell the cause."""
-    before, after = _results_of(store, old), _results_of(store, new)
-    told = causes.differences(before, after)
-    if also:
-        told["also"] = dict(also)
-    if told["cause"] == causes.EITHER and len(finding.revisions) > 1:
-        target = after[0].case.target.uri or after[0].case.name
-        told["remeasure"] = causes.remeasure_command(finding.revisions[0], finding.revisions[-1], target)
-    return told
-
-
-def _results_of(store: Store, moment: Moment) -> list[Result]:
-    run = store.run(moment.run, samples=False)
-    return [result for result in _with_revisions(run) if result.id in moment.results]
-
-
-def _with_revisions(run: Run) -> Iterator[Result]:
-    for result in run.results:
-        yield result if result.revision else replace(result, revision=run.revision)
+    repository = step_findings.repository_of([*before, *after])
+    return replace(finding, why=told, remarks=(first,), suspects=suspects, state=state, repository=repository)
 
 
 def _now() -> str:

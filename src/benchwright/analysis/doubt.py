@@ -60,5 +60,7 @@ def is_seen_once(before: Sequence[Estimate], after: Sequence[Estimate]) -> bool:
 
 def is_equal(before: Sequence[Estimate], after: Sequence[Estimate]) -> bool:
     """Whether every round of both sides gave exactly the same number, without an interval."""
+    if before and before[0].low is not None:  # as nearly all have
+        return False
     every = [*before, *after]
     return len({one.point for one in every}) == 1 and all(one.low is None for one in every)

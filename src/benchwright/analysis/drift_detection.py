@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from benchwright.analysis import detection, drift_findings
+from benchwright.analysis import detection, drift_findings, explanations
 from benchwright.analysis.comparison import SMALLEST
-from benchwright.analysis.step_findings import ExaminedSeries
+from benchwright.analysis.judged_metrics import move_alike
+from benchwright.analysis.judged_results import JudgedResults
+from benchwright.analysis.step_findings import ExaminedSeries, repository_of
 from benchwright.analysis.timeline import timeline
 from benchwright.records import Value
-from benchwright.records.findings import Finding, Remark, State
-from benchwright.stats.compare import benjamini_hochberg
+from benchwright.records.findings import ABSORBED, VANISHED, Finding, Remark, State
+from benchwright.stats.fdr import benjamini_hochberg
 from benchwright.store import Series, Store
 from benchwright.vcs.history import History
 
@@ -34,9 +36,11 @@ def judge(
                 _follow_drift(store, one, finding, repository, run_id)
     for one, drift, also in _choose_new_drifts(looked, slopes):
         finding = drift_findings.make_drift_finding(one.seen, drift, repository=repository, found_at=detection._now())
-        told = detection._differences(store, finding, one.seen.moments[drift.start], one.seen.moments[drift.end], also)
-        opened = Remark(at=finding.found_at, who=detection.OURS, what="opened")
-        kept = store.keep_finding(replace(finding, why=told, remarks=(opened,)))
+        told = explanations.explain(store, finding, one.seen.moments[drift.start], one.seen.moments[drift.end], also)
+        text = explanations.name_others(also)
+        opened = Remark(at=finding.found_at, who=detection.OURS, what="opened", text=text)
+        web = repository_of(explanations.results_of(store, one.seen.moments[drift.end]))
+        kept = store.keep_finding(replace(finding, why=told, remarks=(opened,), repository=web))
         if kept.id == finding.id:
             found.append(kept)
     for one in looked:
@@ -46,31 +50,30 @@ def judge(
 
 
 def drifts_in(store: Store, series: Series, smallest: float = SMALLEST) -> list[Finding]:
-    """The drifts that all that is kept of a series shows now, as findings that are not kept."""
+    """The drifts that the newest points of a series show now, as findings that are not kept."""
     from benchwright.stats.changepoint import detect
     from benchwright.stats.drift import examine
 
-    known = store.history(series.case, metrics=[series.metric], limit=detection.POINTS)
-    whole = next((one for one in known if (one.key, one.unit) == (series.key, series.unit)), None)
-    moments = timeline(whole.points) if whole and whole.better else []
+    series = replace(series, points=series.points[-detection.POINTS :])
+    moments = timeline(JudgedResults(store).of_series(series)) if series.better else []
     values = [moment.estimate.point for moment in moments]
-    if whole is None or not values or min(values) <= 0:
+    if not values or min(values) <= 0:
         return []
     trend = examine(values, smallest=smallest, detect=detect)
-    seen = ExaminedSeries(series=whole, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts)
+    seen = ExaminedSeries(series=series, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts)
     return [drift_findings.make_drift_finding(seen, drift, repository=None, found_at="") for drift in trend.drifts]
 
 
 def _follow_drift(store: Store, one: Looked, finding: Finding, repository: History | None, run_id: str) -> None:
     same = [drift for drift in one.seen.drifts if drift_findings.is_known(one.seen, drift, finding)]
     if not same:
-        if finding.state in detection._STANDING and finding.last_event != detection.VANISHED:
+        if finding.state in detection._STANDING and finding.last_event != VANISHED:
             detection._note_unseen(
                 store,
                 finding,
                 () if drift_findings.is_still_there(one.seen, finding) else (*detection._unseen_runs(finding), run_id),
             )
-    elif finding.last_event == detection.VANISHED:
+    elif finding.last_event == VANISHED:
         state = State.OPEN if finding.state is State.RESOLVED else finding.state
         detection._add_remark(store, finding, detection.RETURNED, "the drift is seen again", state)
     elif finding.state in detection._STANDING:
@@ -92,10 +95,10 @@ def _choose_new_drifts(
     new: list[tuple[Looked, SlopeSize, dict[str, Value]]] = []
     for one in looked:
         for drift in one.seen.drifts:
-            if any(f.series in one.family and drift_findings.is_known(one.seen, drift, f) for f in known):
+            if any(_is_known(one, drift, f) for f in known):
                 continue
             verdict = drift_findings.verdict_in(one.seen, drift)
-            same = next((n for n in new if n[0].family == one.family and _overlap(n[1], drift)), None)
+            same = next((n for n in new if _is_same(n[0], n[1], one, drift)), None)
             if same is None:
                 new.append((one, drift, {}))
             elif drift_findings.verdict_in(same[0].seen, same[1]) is verdict:
@@ -109,7 +112,7 @@ def _choose_new_drifts(
 
 def _absorb(store: Store, one: Looked, drift: SlopeSize, slopes: Sequence[Finding], known: Sequence[Finding]) -> None:
     """Ends the findings of steps that are part of a drift people know of."""
-    told = next((f for f in slopes if f.series in one.family and drift_findings.is_known(one.seen, drift, f)), None)
+    told = next((f for f in slopes if _is_known(one, drift, f)), None)
     if told is None:
         return
     for step in known:
@@ -120,8 +123,18 @@ def _absorb(store: Store, one: Looked, drift: SlopeSize, slopes: Sequence[Findin
         ):
             continue
         if not any(detection._is_same(one, change, step) for change in one.changes):
-            detection._add_remark(store, step, detection.ABSORBED, f"it is part of the drift {told.id}", State.RESOLVED)
+            detection._add_remark(store, step, ABSORBED, f"it is part of the drift {told.id}", State.RESOLVED)
 
 
-def _overlap(one: SlopeSize, other: SlopeSize) -> bool:
-    return one.start < other.end and other.start < one.end
+def _is_known(one: Looked, drift: SlopeSize, finding: Finding) -> bool:
+    """Whether a finding of this case tells of the drift."""
+    if finding.series not in one.family or not drift_findings.is_known(one.seen, drift, finding):
+        return False
+    return move_alike((one.series.metric, drift.effect), (finding.metric, finding.effect.point))
+
+
+def _is_same(one: Looked, drift: SlopeSize, other: Looked, another: SlopeSize) -> bool:
+    """Whether two metrics of a case show one drift."""
+    if one.family != other.family or not (drift.start < another.end and another.start < drift.end):
+        return False
+    return move_alike((one.series.metric, drift.effect), (other.series.metric, another.effect))

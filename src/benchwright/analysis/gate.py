@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchwright.analysis import notes
-from benchwright.analysis.comparison import ComparedMetric, ComparedRow, check_in_common, compare_rows, pair_rows
-from benchwright.analysis.rows import Row, rows
+from benchwright.analysis.comparison import ComparedMetric, ComparedRow, check_in_common, compare_rows
+from benchwright.analysis.rows import Row, pair_rows, rows
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Better, Run, Verdict
+from benchwright.records.costs import COSTS, PER_MILLION
 from benchwright.records.findings import FindingRules
 from benchwright.units import parse_percent
 
 USUAL = ("failed", "worse")
-NAMES = {"memory": "rss_peak", "latency": "latency_p50", "median": "latency_p50"}
+NAMES = {"memory": "rss_peak", "latency": "latency_p50", "median": "latency_p50", "cost": PER_MILLION}
 _WORDS = ("failed", "missing", "unclear", "worse")
 _BEYOND = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:>\s*(\S.*?))?\s*")
 _PERCENTILE = re.compile(r"p\d+(?:\.\d+)?")
@@ -81,19 +82,22 @@ class ComparedSides:
     after: Run
     measured: Run
     against: str  # what the first side is, in words
+    held: frozenset[str] = frozenset()  # ids of results of either that were measured in quarantine
 
 
 def check(sides: ComparedSides, conditions: Sequence[Condition], *, smallest: float, rules: FindingRules) -> Gate:
     """Compares the sides as `benchwright compare` does, and tells which conditions are met.
 
-    Muted cases pass. Where there is a threshold for a case, a change must be larger than that too.
+    Muted cases pass, and so does what was measured in quarantine, failed or not. Where there is a threshold for a case,
+    a change must be larger than that too.
     """
-    before, after = rows(sides.before), rows(sides.after)
+    before, after = (rows(side, held=sides.held) for side in (sides.before, sides.after))
     pairs = pair_rows(before, after)
     compared = compare_rows(pairs, smallest=smallest, also=_metrics_of_conditions(conditions, before, after))
     if not any(asked.kind == "missing" for asked in conditions):  # a gate that compares nothing must not pass
         check_in_common(compared)
-    failures = {row.key: _describe_failure(row) for row in rows(sides.measured)}
+    judged = [result for result in sides.measured.results if result.id not in sides.held]
+    failures = {row.key: _describe_failure(row) for row in rows(replace(sides.measured, results=tuple(judged)))}
     checked = [_check_case(pair, row, failures, conditions, rules) for pair, row in zip(pairs, compared, strict=True)]
     return Gate(
         run=sides.measured.id,
@@ -161,6 +165,8 @@ def _breaches(
     elif asked.kind == "missing" and pair[1] is None:
         yield Breach(condition=asked.text, case=row.label, metric="", sentence="not measured in this run")
     for metric in compared.metrics:
+        if metric.name in COSTS and metric.name != asked.metric:
+            continue  # what counts the work is judged already; a cost counts where somebody names it
         if asked.kind == "unclear" and metric.verdict is Verdict.UNCLEAR:
             yield Breach(condition=asked.text, case=row.label, metric=metric.name, sentence=metric.sentence)
         elif asked.kind == "worse" and asked.metric in ("", metric.name) and metric.verdict is Verdict.WORSE:

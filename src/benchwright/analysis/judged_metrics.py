@@ -8,13 +8,16 @@ call, totals, the machine's state, and distances to golden outputs, which have t
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from benchwright import schema
 from benchwright.records import Metric, Result, Run, Status
+from benchwright.records.costs import COSTS
 
 TAIL = "latency_p99"
+ALIKE = 0.5  # of the larger of two changes, as logarithms: a smaller one is another change
 _NETS = ("NET latency", "NET_DELAY latency", "NET_DELAY", "NET")  # what the programs of specs call the whole model
 SPEED = ("latency_p50", TAIL, "latency", *_NETS, "wall_time", "throughput", "max_rate")  # of most interest first
 MEMORY = ("rss_peak", "gpu_memory_peak", "gpu_memory_used_peak")
@@ -32,12 +35,14 @@ TOTALS = frozenset(
     ]
 )
 _BESIDE = re.compile(
-    r"load_time|first_call|warmup_time|makespan|imbalance|cost_per_million"  # around the calls, or made of the above
+    r"load_time|first_call|warmup_time|makespan|imbalance"  # around the calls
+    rf"|{'|'.join(COSTS)}|power|gpu_power"  # made of the above and of a price or a power, which the target is not
     r"|cpu_others|steal|psi_\w+|rss_mean|vms_peak"  # the machine, or another statistic of the same memory
     r"|error_(?:max_abs|mean_abs|rms|max_rel|mean_rel)(?:\..*)?|out_of_tolerance(?:\..*)?"  # tolerances judge these
 )
 _STATISTIC = re.compile(r"(.+?)_(?:p\d+(?:\.\d+)?|min|max)")
 _PART = re.compile(r".+ latency|ID_\d+_.*")  # of a whole model: `Conv_3 latency`
+Families = Mapping[str, frozenset[str]]  # by the key of a series: those in which the same cause would show
 Directions = Mapping[str, str | None]  # by metric: "lower", "higher", or nothing where neither is better
 
 
@@ -102,24 +107,48 @@ def _is_beside(name: str, known: Directions) -> bool:
     return f"{match[1] if match else name}_p50" in known
 
 
-def names_of(run: Run) -> dict[str, list[str]]:
-    """The judged metrics of each case's name; a name none of whose metrics is judged is left out."""
+def names_of(run: Run, families: Families) -> dict[str, list[str]]:
+    """The judged metrics of each case's name that has one of the series; a name without one is left out."""
     found: dict[str, dict[str, None]] = {}
     for result in _ok(run):
-        judged = judged_metrics(directions_of(result.metrics))
-        found.setdefault(result.case.name, {}).update(dict.fromkeys(judged))
-    return {name: list(metrics) for name, metrics in found.items() if metrics}
+        if keys := [name for name, key in _keys_of(result).items() if key in families]:
+            found.setdefault(result.case.name, {}).update(dict.fromkeys(keys))
+    return {name: list(metrics) for name, metrics in found.items()}
 
 
-def families_of(run: Run) -> dict[str, frozenset[str]]:
-    """Every judged series that the run touched, with those in which the same cause would show: all of speed."""
+def families_of(run: Run, among: Container[str] | None = None) -> Families:
+    """Every judged series that the run touched, with those in which the same cause would show: all times and rates.
+
+    What makes a case slower shows in its latency, its throughput and its CPU time alike (`move_alike`). With `among`,
+    only the series whose keys these are.
+    """
     found: dict[str, frozenset[str]] = {}
     for result in _ok(run):
-        judged = judged_metrics(directions_of(result.metrics))
-        keys = {name: schema.series_key(result.case, result.environment, name) for name in judged}
-        speed = frozenset(keys[name] for name in SPEED if name in keys)
-        found |= {key: speed if name in SPEED else frozenset([key]) for name, key in keys.items()}
-    return found
+        keys = _keys_of(result)
+        timed = {metric.name for metric in result.metrics if metric.unit == "s" or metric.unit.endswith("/s")}
+        speed = frozenset(key for name, key in keys.items() if name in SPEED or name in timed)
+        found |= {key: speed if key in speed else frozenset([key]) for key in keys.values()}
+    return found if among is None else {key: family for key, family in found.items() if key in among}
+
+
+def move_alike(one: tuple[str, float], other: tuple[str, float]) -> bool:
+    """Whether changes in two metrics of a family are one and the same; each is the metric's name, and the factor.
+
+    A percentile of the latency may move much more than its median: what is known of the same calls is one change. Other
+    times and rates of the case, such as its CPU time, must have changed by about as much.
+    """
+    if one[0] in SPEED and other[0] in SPEED:
+        return True
+    if min(one[1], other[1]) <= 0:
+        return False
+    smaller, larger = sorted(abs(math.log(factor)) for _, factor in (one, other))
+    return smaller >= ALIKE * larger
+
+
+def _keys_of(result: Result) -> dict[str, str]:
+    """The series that a result's judged metrics belong to, by the metric's name."""
+    judged = judged_metrics(directions_of(result.metrics))
+    return {name: schema.series_key(result.case, result.environment, name) for name in judged}
 
 
 def _ok(run: Run) -> Iterable[Result]:

@@ -17,6 +17,7 @@ from benchwright.units.objectives import describe, holds
 
 # A number on its own: no part of a name (p99, float32), of a signed number or of a power of ten.
 _NUMBER = re.compile(r"(?<![\w.,±-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)")
+IN_QUARANTINE = "measured in quarantine"
 LONGEST = 500  # characters of a failure's message; the log has the rest
 
 _OUR_KINDS = {"start", "signal", "exit", "timeout", "channel", "interrupted", *Status} | {
@@ -257,6 +258,11 @@ def describe_distrust(sides: Mapping[str, Sequence[Result]]) -> str:
 def name_unreliable_runs(named: Sequence[str]) -> str:
     """The sentence that the instrument does not trust these of two runs; empty where it trusts both."""
     return f"the instrument calls the {' and the '.join(named)} run unreliable" if named else ""
+
+
+def describe_held(named: Sequence[str]) -> str:
+    """The sentence that these of two runs were measured in quarantine; empty where none was."""
+    return f"the {' and the '.join(named)} run {'were' if len(named) > 1 else 'was'} {IN_QUARANTINE}" if named else ""
 
 
 def is_unreliable(results: Sequence[Result]) -> bool:

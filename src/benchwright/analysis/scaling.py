@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchwright.analysis import doubt, notes
+from benchwright.analysis.best import Alternative, Respect, find_best
+from benchwright.analysis.best import pareto_front as pareto_front
 from benchwright.analysis.rows import Row
 from benchwright.errors import OptionError, did_you_mean
-from benchwright.records import Better, Estimate, Metric, Objective, Verdict
-from benchwright.stats.compare import compare
+from benchwright.records import Better, Estimate, Metric, Objective
 from benchwright.units import format_value
 from benchwright.units.numbers import printable
+from benchwright.units.objectives import check_currency
 
 LATENCY, THROUGHPUT = "latency_p50", "throughput"
 _WORDS = {"latency_p50": "median latency"}
@@ -27,34 +28,43 @@ class Advice:
 
     aim: str
     row: Row | None  # None: no case meets the bound
+    model: str = ""  # the one it is for, where a run measured several
     rivals: tuple[Row, ...] = ()
     by: str = LATENCY  # the metric that decides
     near: Row | None = None  # the case that comes closest to a bound that none meets
     metric: str = LATENCY
 
     def __str__(self) -> str:
+        return f"{printable(self.model)}: {self._said()}" if self.model else self._said()
+
+    def _said(self) -> str:
         if self.row is None:
             said = f"{self.aim}: no case"
             if self.near is not None:
                 value = self.near.metrics[self.metric]
-                said += (
-                    f"; closest is {_name(self.near)} with {_short_name(self.metric)} {_format_with_interval(value)}"
-                )
+                near = self._name(self.near)
+                said += f"; closest is {near} with {_short_name(self.metric)} {_format_with_interval(value)}"
             return said
         if self.rivals:
             alike = (self.row, *self.rivals)
-            named = ", ".join(f"{_name(row)} ({_value(row, self.by)})" for row in alike[:_MOST_NAMED])
+            named = ", ".join(f"{self._name(row)} ({_value(row, self.by)})" for row in alike[:_MOST_NAMED])
             more = f" and {len(alike) - _MOST_NAMED} more" if len(alike) > _MOST_NAMED else ""
             return f"{self.aim}: one of {len(alike)} that cannot be told apart by {_short_name(self.by)}: {named}{more}"
         shown = [f"{_short_name(m)} {_value(self.row, m)}" for m in dict.fromkeys((LATENCY, self.metric, THROUGHPUT))]
-        return f"{self.aim}: {_name(self.row)} ({', '.join(shown)})"
+        return f"{self.aim}: {self._name(self.row)} ({', '.join(shown)})"
+
+    def _name(self, row: Row) -> str:
+        """The case, without what stands before it already."""
+        return printable(row.short.removeprefix(f"{self.model} ") if self.model else row.short)
 
 
 def cautions(table: Sequence[Row]) -> list[str]:
     """What a reader must know before choosing by these measurements; empty where they are sound."""
-    known, found = _rows_with_both_metrics(table), []
+    known, found = [row for group in _choices(table).values() for row in group], list[str]()
     if len(known) < 2:
         return []
+    if held := sum(row.is_held for row in table):
+        found.append(f"{held} of {len(table)} cases were measured in quarantine: they are not chosen from.")
     doubted = sum(notes.is_unreliable(row.results) for row in known)
     if doubted:
         which = "all" if doubted == len(known) else f"{doubted} of"
@@ -73,26 +83,44 @@ def cautions(table: Sequence[Row]) -> list[str]:
 
 
 def advice(table: Sequence[Row], objectives: Sequence[Objective] = ()) -> list[Advice]:
-    """Recommendations among the cases that have both numbers; none where there is nothing to choose from.
+    """Recommendations among the cases of each model that have both numbers; none where there is nothing to choose from.
 
-    Each of `objectives` adds one: the highest throughput of the cases that keep it.
+    A model is what a case is called: its configurations are a choice, another model is not. Each of `objectives` adds
+    one: the highest throughput of the cases that keep it.
     """
-    known = _rows_with_both_metrics(table)
-    if len(known) < 2:
-        return []
-    fastest = min(known, key=lambda row: _point(row, LATENCY))
-    most = max(known, key=lambda row: _point(row, THROUGHPUT))
-    found = [
-        Advice(aim="Lowest latency", row=fastest, rivals=_rivals(fastest, known, LATENCY)),
-        Advice(aim="Highest throughput", row=most, rivals=_rivals(most, known, THROUGHPUT), by=THROUGHPUT),
-    ]
-    measured = dict.fromkeys(name for row in known for name in row.metrics)
-    for objective in objectives:
+    choices = _choices(table)
+    measured = dict.fromkeys(name for group in choices.values() for row in group for name in row.metrics)
+    for objective in objectives if choices else ():
         if objective.metric not in measured:
             raise OptionError(
                 f"--objective: no case has {objective.metric!r}", remedy=did_you_mean(objective.metric, measured)
             )
-    return [*found, *(_advise_within_bound(known, objective) for objective in objectives)]
+        for row in table:
+            if objective.metric in row.metrics:
+                check_currency(objective, row.metrics[objective.metric].unit)
+    is_several = len({row.name for row in _rows_with_both_metrics(table)}) > 1
+    return [
+        replace(found, model=model if is_several else "")
+        for model, known in choices.items()
+        for found in _advise_on_model(known, objectives)
+    ]
+
+
+def _advise_on_model(known: Sequence[Row], objectives: Sequence[Objective]) -> list[Advice]:
+    return [
+        _advise(known, LATENCY, Advice(aim="Lowest latency", row=None)),
+        _advise(known, THROUGHPUT, Advice(aim="Highest throughput", row=None, by=THROUGHPUT)),
+        *(_advise_within_bound(known, objective) for objective in objectives),
+    ]
+
+
+def _choices(table: Sequence[Row]) -> dict[str, list[Row]]:
+    """The cases of each model that has several to choose from, without what was measured in quarantine."""
+    groups: dict[str, list[Row]] = {}
+    for row in _rows_with_both_metrics(table):
+        if not row.is_held:
+            groups.setdefault(row.name, []).append(row)
+    return {model: known for model, known in groups.items() if len(known) > 1}
 
 
 def _rows_with_both_metrics(table: Sequence[Row]) -> list[Row]:
@@ -104,17 +132,15 @@ def _advise_within_bound(known: Sequence[Row], objective: Objective) -> Advice:
     bound = format_value(objective.bound, known[0].metrics.get(objective.metric, known[0].metrics[LATENCY]).unit)
     aim = f"Highest throughput with {_short_name(objective.metric)} {objective.relation} {bound}"
     measured = [row for row in known if objective.metric in row.metrics]
-    meeting = [row for row in measured if _holds(row.metrics[objective.metric].estimate, objective)]
+    meeting = [row for row in measured if is_kept(row.metrics[objective.metric].estimate, objective)]
     if meeting:
-        best = max(meeting, key=lambda row: _point(row, THROUGHPUT))
-        rivals = _rivals(best, meeting, THROUGHPUT)
-        return Advice(aim=aim, row=best, rivals=rivals, by=THROUGHPUT, metric=objective.metric)
+        return _advise(meeting, THROUGHPUT, Advice(aim=aim, row=None, by=THROUGHPUT, metric=objective.metric))
     upward = objective.relation.startswith(">")
     ordered = sorted(measured, key=lambda row: _point(row, objective.metric), reverse=upward)
     return Advice(aim=aim, row=None, near=ordered[0] if ordered else None, metric=objective.metric)
 
 
-def _holds(estimate: Estimate, objective: Objective) -> bool:
+def is_kept(estimate: Estimate, objective: Objective) -> bool:
     """Whether the end of the interval that lies nearer to the bound keeps it, too."""
     if objective.relation.startswith("<"):
         worst = estimate.point if estimate.high is None else estimate.high
@@ -123,18 +149,14 @@ def _holds(estimate: Estimate, objective: Objective) -> bool:
     return worst > objective.bound or (objective.relation == ">=" and worst == objective.bound)
 
 
-def _rivals(best: Row, known: Sequence[Row], metric: str) -> tuple[Row, ...]:
-    """The cases that are not told from the best one, as `benchwright compare` would judge two runs, nearest first."""
-    others = [row for row in known if row is not best and not _is_worse(row, best, metric)]
-    return tuple(sorted(others, key=lambda row: abs(_point(row, metric) - _point(best, metric))))
-
-
-def _is_worse(row: Row, best: Row, metric: str) -> bool:
-    judged = compare(_rounds(best, metric), _rounds(row, metric), better=_BETTER[metric], allowance=ALLOWANCE)
-    if judged.verdict is not Verdict.WORSE:
-        return False
-    doubted = notes.is_unreliable(row.results) or notes.is_unreliable(best.results)
-    return not doubted or doubt.withstands_noise(metric, judged.verdict, judged.ratio)
+def _advise(among: Sequence[Row], metric: str, aim: Advice) -> Advice:
+    """The advice with the best of several cases, and the rivals that cannot be told from it."""
+    alternatives = [
+        Alternative(_rounds(row, metric), _point(row, metric), notes.is_unreliable(row.results)) for row in among
+    ]
+    found = find_best(alternatives, Respect(metric=metric, better=_BETTER[metric], allowance=ALLOWANCE))
+    assert found is not None
+    return replace(aim, row=among[found.place], rivals=tuple(among[i] for i in found.ties))
 
 
 def _rounds(row: Row, metric: str) -> list[Estimate]:
@@ -154,10 +176,6 @@ def _short_name(metric: str) -> str:
     return _WORDS.get(metric, metric.removeprefix("latency_"))
 
 
-def _name(row: Row) -> str:
-    return printable(row.short)
-
-
 def _format_with_interval(metric: Metric) -> str:
     """The value with its interval: the end of the interval decides whether a bound is kept, not the point."""
     estimate, unit = metric.estimate, metric.unit
@@ -165,14 +183,3 @@ def _format_with_interval(metric: Metric) -> str:
     if estimate.low is None or estimate.high is None:
         return point
     return f"{point} ({format_value(estimate.low, unit)} to {format_value(estimate.high, unit)})"
-
-
-def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """The indices of the points that no other beats, by ascending first value (lower and higher are better)."""
-    front: list[int] = []
-    best = -math.inf
-    for i in sorted(range(len(points)), key=lambda i: (points[i][0], -points[i][1])):
-        if points[i][1] > best:
-            front.append(i)
-            best = points[i][1]
-    return front

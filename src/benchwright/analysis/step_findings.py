@@ -9,6 +9,7 @@ from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
 from benchwright import schema
+from benchwright.analysis.judged_results import points_around
 from benchwright.analysis.timeline import Moment, timeline
 from benchwright.errors import FetchError, TargetError
 from benchwright.records import Better, Estimate, Result, Run
@@ -105,7 +106,7 @@ def moments_of(
     """The moments of a finding's series, and which is the first after the change; None when it is not among them."""
     found = store.history(finding.case, metrics=[finding.metric], limit=limit)
     series = next((one for one in found if one.key == finding.series and one.unit == finding.unit), None)
-    moments = timeline(series.points, order=order) if series else []
+    moments = timeline(points_around(series.points, finding.run), order=order) if series else []
     place = next((i for i, moment in enumerate(moments) if moment.run == finding.run and i), None)
     return moments, place
 
@@ -124,11 +125,21 @@ def add_commit_texts(suspects: Sequence[Suspect], results: Sequence[Result]) -> 
     """The suspects with subject and author where a result knows them."""
     known = {r.revision.id: r.revision for r in results if r.revision}
     return tuple(
-        replace(s, subject=s.subject or known[s.revision].subject, author=s.author or known[s.revision].author)
+        replace(
+            s,
+            subject=s.subject or known[s.revision].subject,
+            author=s.author or known[s.revision].author,
+            pull_request=s.pull_request or known[s.revision].pull_request,
+        )
         if s.revision in known
         else s
         for s in suspects
     )
+
+
+def repository_of(results: Sequence[Result]) -> str:
+    """The web address of the repository that the newest of these results is of; "" when none knows it."""
+    return next((r.revision.repository for r in reversed(results) if r.revision and r.revision.repository), "")
 
 
 def positions(change: Change, count: int) -> list[tuple[int, float]]:
@@ -195,7 +206,13 @@ def commits_between(old: str, new: str, repository: History | None) -> list[Susp
     except (TargetError, FetchError):
         commits = []
     found = [
-        Suspect(revision=c.revision.id, probability=0.0, subject=c.revision.subject, author=c.revision.author)
-        for c in commits
+        Suspect(
+            revision=commit.revision.id,
+            probability=0.0,
+            subject=commit.revision.subject,
+            author=commit.revision.author,
+            pull_request=commit.revision.pull_request,
+        )
+        for commit in commits
     ]
     return found or [Suspect(revision=new, probability=0.0)]

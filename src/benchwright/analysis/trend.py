@@ -14,8 +14,11 @@ from benchwright.analysis import notes
 from benchwright.analysis.comparison import A_TOTAL, SMALLEST
 from benchwright.analysis.doubt import is_equal, judge_by_size, withstands_noise
 from benchwright.analysis.judged_metrics import TOTALS
+from benchwright.analysis.price_changes import find_price_change, price_bases
+from benchwright.analysis.rows import combine_estimates
 from benchwright.analysis.timeline import RoundPoint, combine_rounds, rounds_by_run
 from benchwright.records import Better, Estimate, Result, Verdict
+from benchwright.records.costs import COSTS, MONEY
 from benchwright.records.findings import Finding
 from benchwright.stats.compare import RatioComparison, compare
 from benchwright.units import limits
@@ -33,6 +36,10 @@ class TrendStep:
     change: float | None  # 0.02 is two per cent more; None for the first, and where a value is not positive
     verdict: Verdict  # of the change; UNCLEAR for the first
     why: str
+    is_held: bool = False  # measured in quarantine: neither it nor the run after it is judged
+    price: str = ""  # of a cost: what it rests on
+    price_change: float | None = None  # of a cost: 1.0 is twice the price of the run before; None where it is the same
+    change_at_one_price: float | None = None  # and by how much the cost changed beside that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +65,7 @@ class JudgementContext:
     better: Better | None
     results: Callable[[str], Sequence[Result]]  # of the run of that id
     unit: str = ""
+    is_held: Callable[[RoundPoint], bool] = lambda point: False  # measured in quarantine
 
 
 def trend_steps(points: Iterable[RoundPoint], judging: JudgementContext, *, most: int) -> list[TrendStep]:
@@ -65,7 +73,24 @@ def trend_steps(points: Iterable[RoundPoint], judging: JudgementContext, *, most
     runs = list(rounds_by_run(points).values())[-most - 1 :]
     changes = [_compare_neighbours(before, after, judging) for before, after in itertools.pairwise(runs)]
     made = [_step(run, change, judging) for run, change in zip(runs, [None, *changes], strict=False)]
-    return [_with_change(step, before) for step, before in zip(made, [None, *made], strict=False)][-most:]
+    steps = [_with_change(step, before) for step, before in zip(made, [None, *made], strict=False)]
+    if judging.metric in MONEY:
+        results = [_results_of(run, judging) for run in runs]
+        steps = [_with_price(*each) for each in zip(steps, results, [[], *results], strict=False)]
+    return steps[-most:]
+
+
+def _with_price(step: TrendStep, results: Sequence[Result], before: Sequence[Result]) -> TrendStep:
+    """The step of a cost with its price; where that is another than before, the change is not judged."""
+    step = replace(step, price=" and ".join(price_bases(results)))
+    change = find_price_change(before, results)
+    if change is None or change.factor == 1.0:
+        return step
+    step = replace(step, verdict=Verdict.UNCLEAR, why=change.words)
+    if change.factor is None or step.change is None:
+        return step
+    beside = (1 + step.change) / change.factor - 1
+    return replace(step, price_change=change.factor - 1, change_at_one_price=beside)
 
 
 def _with_change(step: TrendStep, before: TrendStep | None) -> TrendStep:
@@ -86,6 +111,8 @@ def _compare_neighbours(
     first, second = ([p.estimate for p in run] for run in (before, after))
     seen = compare(first, second, better=judging.better, smallest=SMALLEST)
     found = judge_by_size(seen, judging.metric, judging.better, first, second)
+    if held := notes.describe_held(_held_sides(before, after, judging)):
+        return found._replace(verdict=Verdict.UNCLEAR, why=held)
     if judging.metric in TOTALS:
         return found._replace(verdict=Verdict.UNCLEAR, why=A_TOTAL)
     if found.verdict is not seen.verdict or is_equal(first, second) or found.verdict is Verdict.UNCLEAR:
@@ -94,6 +121,10 @@ def _compare_neighbours(
         return found
     doubt = notes.describe_distrust({"earlier": _results_of(before, judging), "later": _results_of(after, judging)})
     return found._replace(verdict=Verdict.UNCLEAR, why=doubt) if doubt else found
+
+
+def _held_sides(before: Sequence[RoundPoint], after: Sequence[RoundPoint], judging: JudgementContext) -> list[str]:
+    return [name for name, side in (("earlier", before), ("later", after)) if any(map(judging.is_held, side))]
 
 
 def _results_of(points: Sequence[RoundPoint], judging: JudgementContext) -> list[Result]:
@@ -107,11 +138,18 @@ def _step(points: Sequence[RoundPoint], change: RatioComparison | None, judging:
         started_at=points[0].started_at,
         revision=points[0].revision,
         rounds=len(points),
-        estimate=combine_rounds(points, limits(judging.metric, judging.unit)),
+        estimate=_combine(points, judging),
         change=change.ratio.point - 1 if change and change.ratio else None,
         verdict=change.verdict if change else Verdict.UNCLEAR,
         why=change.why if change else "nothing before it to compare with",
+        is_held=any(map(judging.is_held, points)),
     )
+
+
+def _combine(points: Sequence[RoundPoint], judging: JudgementContext) -> Estimate:
+    if judging.metric in COSTS:
+        return combine_estimates(judging.metric, judging.unit, [point.estimate for point in points])
+    return combine_rounds(points, limits(judging.metric, judging.unit))
 
 
 _LEVELS = "▁▂▃▄▅▆▇█"

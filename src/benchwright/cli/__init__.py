@@ -36,6 +36,9 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
         "list": ("benchwright.cli.verbs.list", "What could be run; without a target, the runs in the store."),
         "show": ("benchwright.cli.verbs.show", "One run in full, its scaling, or where its model's time goes."),
         "history": ("benchwright.cli.verbs.history", "A target's results over time."),
+        "cost": ("benchwright.cli.verbs.cost", "What measured work costs on each machine, cloud and market."),
+        "machines": ("benchwright.cli.verbs.machines", "Who measured, how healthy that machine is; quarantine."),
+        "lab": ("benchwright.cli.verbs.lab", "A server's lab: its queue and machines; follow, fetch, cancel, reserve."),
         "serve": ("benchwright.cli.verbs.serve", "A dashboard and a JSON API on a store, for browsers and programs."),
     },
     "Share": {
@@ -57,9 +60,12 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
         "token": ("benchwright.cli.verbs.token", "Who may use a server, and what they may do there."),
     },
     "This machine": {
+        "agent": ("benchwright.cli.verbs.agent", "Offer this machine to a server's lab; measure what is submitted."),
         "env": ("benchwright.cli.verbs.env", "This machine, its noise, and what to change."),
         "devices": ("benchwright.cli.verbs.devices", "Phones and other devices that programs can be measured on."),
         "cache": ("benchwright.cli.verbs.cache", "Fetched models: list, verify, prune."),
+        "prices": ("benchwright.cli.verbs.prices", "What machines cost: your own prices, and imported lists."),
+        "cloud": ("benchwright.cli.verbs.cloud", "Machines of clouds: up, list, status, start, stop, down, sweep."),
         "image": ("benchwright.cli.verbs.image", "Build a container image to measure in."),
     },
     "Older command lines": {
@@ -188,7 +194,7 @@ def _run_verb(argv: list[str]) -> int:
 
     gc.disable()  # what is imported now stays: collecting in between costs milliseconds and finds nothing
     host = None
-    if argv[0] == "run" and not any(word.startswith(("--help", "--host")) for word in argv):
+    if argv[0] == "run" and not any(word.startswith(("--help", "--host", "--lab")) for word in argv):
         from benchwright.execution.hosts.local import LocalHost
 
         host = LocalHost()

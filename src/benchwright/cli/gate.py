@@ -16,6 +16,7 @@ from benchwright.store import open_configured_store
 if TYPE_CHECKING:
     from benchwright.analysis.gate import Gate
     from benchwright.execution.noise.calibration import Calibration
+    from benchwright.records import Run
 
 SUMMARY = "GITHUB_STEP_SUMMARY"  # where GitHub Actions takes Markdown for the page of a run
 CONDITIONS = (
@@ -84,7 +85,7 @@ def open_gate(asked: GateRequest) -> int:
     known = false_alarms.read_calibration(
         lambda: open_configured_store(asked.store), measured[0].environment if measured else None
     )
-    _print(checked, known, asked)
+    _print(checked, known, asked, sides.measured)
     if asked.junit is not None:
         from benchwright.report.gate_text import junit_xml
 
@@ -92,7 +93,7 @@ def open_gate(asked: GateRequest) -> int:
     return 0 if checked.ok else 1
 
 
-def _print(checked: Gate, known: Calibration | None, asked: GateRequest) -> None:
+def _print(checked: Gate, known: Calibration | None, asked: GateRequest, run: Run) -> None:
     from benchwright.analysis.false_alarms import describe_for_comparison
     from benchwright.report import gate_text
     from benchwright.report.ascii import emit_text
@@ -103,7 +104,7 @@ def _print(checked: Gate, known: Calibration | None, asked: GateRequest) -> None
     if asked.as_json:
         click.echo(gate_text.gate_json(checked, known))
     elif asked.markdown:
-        emit_text(sys.stdout, gate_text.gate_markdown(checked, beside))
+        emit_text(sys.stdout, gate_text.gate_markdown(checked, beside, _code_of(run, asked)))
     else:
         emit(sys.stdout, lambda console: gate_text.show_gate(console, checked, beside))
     if not asked.github:
@@ -112,4 +113,14 @@ def _print(checked: Gate, known: Calibration | None, asked: GateRequest) -> None
     emit_text(sys.stderr if asked.as_json else sys.stdout, github_annotations(checked))
     if summary := os.environ.get(SUMMARY):
         with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(gate_text.gate_markdown(checked, beside))
+            file.write(gate_text.gate_markdown(checked, beside, _code_of(run, asked)))
+
+
+def _code_of(run: Run, asked: GateRequest) -> str:
+    """The commit of the run as Markdown, which leads to the forge where that is known."""
+    from benchwright import config
+    from benchwright.report.code_text import commit_markdown
+    from benchwright.vcs.forges import load_projects
+
+    told = commit_markdown(run, load_projects(config.store_url(asked.store)))
+    return f"{told[0].upper()}{told[1:]}" if told else ""

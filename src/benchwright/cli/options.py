@@ -1,4 +1,6 @@
-"""Options that several verbs share, options that were renamed, and the command whose flags an older system reads."""
+"""What several verbs share: options, options that were renamed, who uses them; and the command whose flags an older
+system reads.
+"""
 
 from __future__ import annotations
 
@@ -124,3 +126,23 @@ class OlderCommand(click.Command):
 def asks_for_help(args: list[str]) -> bool:
     """Whether a word of the command line asks for help."""
     return "--help" in args or "-h" in args
+
+
+def who() -> str:
+    """Who does something here: BENCHWRIGHT_USER, or whoever is logged in."""
+    import getpass
+    import os
+
+    if named := os.environ.get("BENCHWRIGHT_USER"):
+        return named
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container whose user has no name
+        return f"user {os.getuid()}"
+
+
+def now() -> str:
+    """This second, as stories are dated."""
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -8,7 +8,19 @@ import time
 from types import TracebackType
 from typing import TextIO
 
-from benchwright.events import Began, Ended, Event, ExpectedTime, Fetching, Noted, Planned, Reached, Staged
+from benchwright.events import (
+    Began,
+    Counted,
+    Ended,
+    Event,
+    ExpectedTime,
+    Fetching,
+    Followed,
+    Noted,
+    Planned,
+    Reached,
+    Staged,
+)
 from benchwright.units import format_value
 
 QUIET = 60.0  # seconds after which a pipe is told how far a stage is
@@ -30,6 +42,10 @@ class ProgressLine:
             case Fetching(name=name, here=here, whole=whole):
                 of = f" of {format_value(whole, 'B')}" if whole else ""
                 self._write(f"fetching {name}: {format_value(here, 'B')}{of}")
+            case Counted(what=what, done=done, whole=whole):
+                self._write(f"{done:,} of {whole:,} {what}")
+            case Followed(text=text):
+                self._write(text)
             case Noted(text=text):
                 self._write("")
                 self._stream.write(f"benchwright: {text}\n")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchwright.errors import OptionError
-from benchwright.execution.hosts import Host
+from benchwright.execution.hosts import AnyHost
 from benchwright.execution.session import MONITORS, Plan
 from benchwright.records import Arrivals, Inputs, Load, Mode, Profile
 from benchwright.targets.sources import GoldenRequest, Request
 from benchwright.units import parse_quantity
 from benchwright.workflows import arguments
+
+if TYPE_CHECKING:
+    from benchwright.execution.hosts.cloud_fleet import CloudFleet
+    from benchwright.workflows.lab.submission import LabRequest
 
 
 def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
@@ -39,24 +43,83 @@ def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
         ),
         load=_load(given),
         tags=given["tag"],
-        elsewhere=bool(given["host"]) and given["host"] != "local",
+        elsewhere=(bool(given["host"]) and given["host"] != "local") or given["lab"] is not None,
     )
 
 
-def plan_of(given: Mapping[str, Any], host: Host | None = None) -> Plan:
-    """The plan that the flags describe; `host` is the one to measure on where they name none."""
+def plan_of(given: Mapping[str, Any], host: AnyHost | None = None, fleet: CloudFleet | None = None) -> Plan:
+    """The plan that the flags describe; `host` is the one to measure on where they name none.
+
+    `fleet` has the machines of clouds among those that they name.
+    """
     memory = given["memory_limit"]
-    return Plan(
+    elsewhere = arguments.is_remote(given["host"]) or given["lab"] is not None
+    several = arguments.is_several(given["host"]) or fleet is not None
+    names = arguments.host_names(given["host"]) if given["host"] else ()
+    if fleet is not None and fleet.terms.instances > 1 and given["where"] == "any":
+        raise OptionError("--where any gives each case to one machine, --instances to several", remedy="leave one out")
+    plan = Plan(
+        run="" if fleet is None or given["resume"] else fleet.terms.run,
         retries=given["retries"],
-        cpus=arguments.cpu_list(given["cpus"]) if given["cpus"] else (),
+        cpus=arguments.cpu_list(given["cpus"], elsewhere=elsewhere) if given["cpus"] else (),
         memory=int(arguments.positive(memory, "B", "--memory-limit")) if memory else None,
         reason=given["reason"],
-        cost_per_hour=given["cost_per_hour"],
+        price=arguments.price(given["price"], given["cost_per_hour"]),
+        prices=arguments.named_prices(given["prices"], names) if given["prices"] else {},
         profile=_profile(given),
         operators=given["operators"],
-        host=arguments.host(given["host"]) if given["host"] else host,
+        host=host if several or not given["host"] else arguments.host(given["host"]),
+        hosts=arguments.hosts(given["host"], fleet) if several else (),
+        spread=given["where"] == "any",
         monitors=read_words(given["monitor"], "--monitor") if given["monitor"] else MONITORS,
     )
+    return _in_environment(plan, given)
+
+
+def _in_environment(plan: Plan, given: Mapping[str, Any]) -> Plan:
+    """The plan with the environment that its machines are to have, where one is asked for."""
+    others = [f"--{name}" for name in ("install", "constraint", "wheels") if given[name]]
+    if not given["environment"]:
+        if others:
+            raise OptionError(
+                f"{others[0]} says something of an environment that nobody asked for", remedy="add --environment own"
+            )
+        return plan
+    if given["lab"] is not None:  # its machines make one
+        return plan
+    from benchwright.cli.targets import surroundings_of
+    from benchwright.workflows.elsewhere import place_in_environment
+
+    return place_in_environment(plan, given["host"] or "", surroundings_of(given))
+
+
+def lab_of(given: Mapping[str, Any]) -> LabRequest | None:
+    """What the flags ask of a lab; None where they name none. What a lab cannot do is refused."""
+    if given["lab"] is None:
+        for flag in ("--detach", "--priority", "--phone"):
+            wanted = given[flag.removeprefix("--")]
+            if wanted:
+                raise OptionError(f"{flag} is for a lab", remedy="add --lab SELECTOR, or leave it out")
+        return None
+    from benchwright.cli.targets import surroundings_of
+    from benchwright.units.selectors import Selector
+    from benchwright.workflows.lab.submission import LabRequest
+
+    excluded = {f"--{name}": given[name] for name in ("host", "fork", "resume")}
+    for flag, wanted in {**excluded, "--no-save": given["no_save"]}.items():
+        if wanted:
+            why = "keeps what is measured" if flag == "--no-save" else "chooses where and how it is measured"
+            raise OptionError(f"{flag} and --lab exclude each other: a lab {why}", remedy="leave one of them out")
+    if given["detach"] and given["report"]:
+        raise OptionError("--detach waits for no results, of which --report tells", remedy="leave one of them out")
+    return LabRequest(
+        selector=Selector.parse(given["lab"]).text,
+        where=given["where"] or "any",
+        priority=given["priority"],
+        detach=given["detach"],
+        environment=surroundings_of(given) if given["environment"] else "",
+        phone=given["phone"],
+    ).check()
 
 
 def golden_of(given: Mapping[str, Any]) -> GoldenRequest:

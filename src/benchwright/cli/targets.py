@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
+    from benchwright.execution.builds.surroundings import Surroundings
+    from benchwright.execution.hosts.cloud_fleet import CloudFleet
     from benchwright.targets.sources import Request
     from benchwright.workflows.ab.run import BuildSpec
 
@@ -39,6 +43,48 @@ ROUNDS = click.option(
 TIMEOUT = click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer.")
 CPUS = click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use.")
 TAG = click.option("--tag", multiple=True, metavar="WORD", help="A word to find the runs by.")
+HOST = click.option(
+    "--host",
+    metavar="KIND:NAME,...",
+    help="Where it runs: ssh:NAME, slurm:PARTITION, ray:ADDRESS, cloud:aws/SHAPE@REGION, container:IMAGE, adb:SERIAL; "
+    "several with commas.",
+)
+_ONE_HOST = click.option(
+    "--host",
+    metavar="KIND:NAME,...",
+    help="Where it runs: ssh:NAME, slurm:PARTITION, ray:ADDRESS, cloud:aws/SHAPE@REGION; `watch` takes several.",
+)
+BUDGET = click.option(
+    "--budget",
+    metavar="5USD",
+    help="What machines of clouds may cost together; nothing is started that would exceed it.",
+)
+LEASE = click.option(
+    "--lease",
+    metavar="TIME",
+    help="How long a machine of a cloud is leased; then it ends by itself. Default: 1h.",
+)
+KEEP = click.option(
+    "--keep",
+    default="",
+    metavar="NAME",
+    help="Keep the machines of clouds until their lease is over; --host cloud:NAME uses them again.",
+)
+CLOUD_OPTIONS = (BUDGET, LEASE, KEEP)
+ENVIRONMENT = click.option(
+    "--environment",
+    metavar="own|here|FILE",
+    help="The packages to measure with: what the project's files ask for, what is installed here, a file of versions.",
+)
+INSTALL = click.option("--install", multiple=True, metavar="PACKAGE", help="Also put this into each environment.")
+CONSTRAINT = click.option(
+    "--constraint", multiple=True, metavar="FILE", help="A constraint file of pip, for every environment."
+)
+WHEELS = click.option(
+    "--wheels",
+    metavar="FOLDER",
+    help="Packages come from the wheels in this folder, which are sent along: no index is asked.",
+)
 _OPTIONS = (RUNTIME, DEVICE, BATCH_SIZE, WORKERS, PARAM, OPTION, DURATION, SAMPLES, WARMUP, TIMEOUT, CPUS, TAG)
 _BUILDING = (
     click.option("--repo", default=".", show_default=True, metavar="FOLDER", help="The git or Mercurial repository."),
@@ -47,15 +93,11 @@ _BUILDING = (
         "--build-timeout", default="1h", show_default=True, metavar="SECONDS", help="End a build that takes longer."
     ),
     click.option("--rebuild", is_flag=True, help="Build again what was built before, or failed."),
-    click.option(
-        "--environment",
-        type=click.Choice(["own", "here"]),
-        default="own",
-        show_default=True,
-        help="Packages of a revision: what its files ask for, or also what is installed here.",
-    ),
-    click.option("--install", multiple=True, metavar="PACKAGE", help="Also put this into each revision's environment."),
-    click.option("--constraint", multiple=True, metavar="FILE", help="A constraint file of pip, for every revision."),
+    _ONE_HOST,
+    ENVIRONMENT,
+    INSTALL,
+    CONSTRAINT,
+    WHEELS,
     click.option(
         "--submodules",
         type=click.Choice(["no", "needed", "all"]),
@@ -81,6 +123,11 @@ def target_options(function: F) -> F:
 def build_options(function: F) -> F:
     """Adds the repository and how its revisions are built; `build_spec_of` reads the values."""
     return _add_options(_BUILDING, function)
+
+
+def cloud_options(function: F) -> F:
+    """Adds on which terms machines of clouds are leased; `fleet_of` reads the values."""
+    return _add_options(CLOUD_OPTIONS, function)
 
 
 def request_of(given: Mapping[str, Any], command: Sequence[str] = ()) -> Request:
@@ -113,12 +160,12 @@ def cpus_of(given: Mapping[str, Any]) -> Sequence[int]:
     """Returns the CPUs that `--cpus` chooses; an empty tuple means any CPU."""
     from benchwright.workflows import arguments
 
-    return arguments.cpu_list(given["cpus"]) if given["cpus"] else ()
+    elsewhere = arguments.is_remote(given["host"])
+    return arguments.cpu_list(given["cpus"], elsewhere=elsewhere) if given["cpus"] else ()
 
 
 def build_spec_of(given: Mapping[str, Any]) -> BuildSpec:
-    """Returns how revisions are built, as these options say."""
-    from benchwright.execution.builds.surroundings import Surroundings
+    """Returns how revisions are built, as these options say, without the machine (`arguments.machine`)."""
     from benchwright.workflows import arguments
     from benchwright.workflows.ab.run import BuildSpec
 
@@ -127,14 +174,79 @@ def build_spec_of(given: Mapping[str, Any]) -> BuildSpec:
         command=given["build"],
         timeout=arguments.positive(given["build_timeout"], "s", "--build-timeout"),
         again=given["rebuild"],
-        surroundings=Surroundings(
-            environment=given["environment"],
-            install=tuple(given["install"]),
-            constraints=tuple(Path(file) for file in given["constraint"]),
-            submodules=given["submodules"],
-        ),
+        surroundings=surroundings_of(given),
         targets_from=given["targets_from"],
     )
+
+
+def surroundings_of(given: Mapping[str, Any]) -> Surroundings:
+    """Returns the packages to measure with, as these options say."""
+    from benchwright.execution.builds.surroundings import OWN, Surroundings
+    from benchwright.vcs.history import NEEDED
+
+    return Surroundings(
+        environment=given["environment"] or OWN,
+        install=tuple(given["install"]),
+        constraints=tuple(Path(file) for file in given["constraint"]),
+        submodules=given.get("submodules", NEEDED),
+        wheels=Path(given["wheels"]) if given["wheels"] else None,
+    )
+
+
+@contextmanager
+def build_specs_there(given: Mapping[str, Any]) -> Iterator[list[BuildSpec]]:
+    """How revisions are built, on each of several equal machines; they are left in the end, whatever happens."""
+    from benchwright.workflows import arguments
+
+    making, hosts = build_spec_of(given), arguments.machines(given["host"])
+    if arguments.is_cloud(given["host"]):
+        from benchwright.execution.hosts.cloud_fleet import refuse_new
+
+        refuse_new(hosts, "`watch`")
+    try:
+        yield [replace(making, host=host) for host in hosts] or [making]
+    finally:
+        for host in hosts:
+            arguments.close_host(host)
+
+
+@contextmanager
+def build_spec_there(given: Mapping[str, Any]) -> Iterator[BuildSpec]:
+    """How and where revisions are built; the machine is left in the end, whatever happens."""
+    from benchwright.workflows import arguments
+
+    fleet = fleet_of(given)
+    host = arguments.machine(given["host"], fleet)
+    try:
+        yield replace(build_spec_of(given), host=host)
+    finally:
+        arguments.close_host(host)
+        tell_fleet(fleet)
+
+
+def fleet_of(given: Mapping[str, Any], *, run: str = "") -> CloudFleet | None:
+    """The machines of clouds that these options ask for; None where they name none. `run` becomes a label of them."""
+    from benchwright.cli.options import who
+    from benchwright.workflows import cloud_machines
+
+    return cloud_machines.fleet_of(
+        given["host"],
+        budget=given["budget"],
+        lease=given["lease"],
+        keep=given["keep"],
+        instances=given.get("instances", 1),
+        run=run,
+        owner=who(),
+    )
+
+
+def tell_fleet(fleet: CloudFleet | None) -> None:
+    """Tells which machines of clouds stay, and which could not be given back."""
+    if fleet is not None:
+        from benchwright.execution.hosts.cloud_fleet import describe_fleet
+
+        for line in describe_fleet(fleet):
+            click.echo(f"benchwright: {line}", err=True)
 
 
 def _add_options(options: Sequence[Callable[[F], F]], function: F) -> F:

@@ -93,6 +93,7 @@ def show_operators(
     from benchwright.analysis import operator_changes
     from benchwright.errors import OptionError
     from benchwright.exchange.named_runs import find_run
+    from benchwright.records.quarantine_marks import is_marked
     from benchwright.report import operator_picture, operator_text
     from benchwright.report.table import emit
     from benchwright.store.files.transfer import read_runs
@@ -114,6 +115,9 @@ def show_operators(
             click.echo(operator_text.changes_json(runs[0], runs[1], changed, smallest=least))
         else:
             emit(sys.stdout, lambda console: operator_text.show_changes(console, changed, top=top))
+        if any(is_marked(result) for found in runs for result in found.results):
+            click.echo("note: a run was measured in quarantine: what changed is not judged", err=True)
+            return 0
         return 1 if operator_changes.became_worse(changed) else 0
     if output is not None:
         operator_picture.write_operators(known[0], output)
@@ -138,8 +142,9 @@ def show_outcome(run: Run, *, as_json: bool, save: bool, store: str | None, repo
         print_run(run, next_steps=next_steps(run, saved=saved, flags=flags) if save else "", saved=save)
     if report:
         from benchwright.report.html import write_html
+        from benchwright.vcs.forges import load_projects
 
-        write_html([run], Path(report), flag="--report")
+        write_html([run], Path(report), flag="--report", projects=load_projects(config.store_url(store)))
         if not as_json:
             click.echo(f"report: {report}")
 
@@ -154,10 +159,10 @@ def _find_place(url: str) -> str:
 
 
 def exit_code(run: Run) -> int:
-    """0 when every case was measured and every objective met; 130 when interrupted; else 1."""
+    """0 when every case was measured and every objective met; 130 when interrupted or cancelled; else 1."""
     from benchwright.execution.instrument import OBJECTIVE_MISSED
 
-    if any(r.error is not None and r.error.kind == "interrupted" for r in run.results):
+    if any(r.error is not None and r.error.kind in ("interrupted", "cancelled") for r in run.results):
         return 130
     failed = any(r.status is not Status.OK for r in run.results)
     missed = any(w.code == OBJECTIVE_MISSED for r in run.results for w in r.warnings)

@@ -9,6 +9,8 @@ from typing import Protocol
 from benchwright import schema
 from benchwright.errors import DecodeError, OptionError
 from benchwright.records import Run
+from benchwright.records.machines import Quarantine
+from benchwright.records.quarantine_marks import mark_run
 
 
 class RunFinder(Protocol):
@@ -20,6 +22,10 @@ class RunFinder(Protocol):
 
     def run(self, run_id: str, *, samples: bool = True) -> Run:
         """The run of that id."""
+        ...
+
+    def quarantines(self, machine: str = "") -> list[Quarantine]:
+        """The quarantines of a machine, or of all."""
         ...
 
     def close(self) -> None:
@@ -38,6 +44,8 @@ Reader = Callable[[str], Iterable[Run]]
 def find_runs(reference: str, opened: Opener, read: Reader, *, samples: bool = True) -> list[Run]:
     """The runs of a file, when `reference` is the path of one; otherwise the run that the store knows by it.
 
+    What was measured in quarantine is marked.
+
     `read` yields the runs of an exported file, which its ending tells. Any other is a document that `show --json`
     printed, or the file of another tool that `benchwright import` reads; a folder needs a `/` in its name.
     """
@@ -48,7 +56,8 @@ def find_runs(reference: str, opened: Opener, read: Reader, *, samples: bool = T
         raise OptionError(f"{reference}: no such file", remedy="give a file that exists, or a run: `benchwright list`")
     store = opened()
     try:
-        return [store.run(store.find(reference), samples=samples)]
+        run = store.run(store.find(reference), samples=samples)
+        return [mark_run(run, store.quarantines())]
     finally:
         store.close()
 

@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypedDict, Unpack, cast
 
 from benchwright import schema
 from benchwright.errors import BenchwrightError, ChannelError
 from benchwright.execution.hosts import Host, Worker
 from benchwright.machine.monitors import Observation
-from benchwright.records import Case, Failure, Mode, Profile, ResultWarning, Samples, Status
+from benchwright.records import Case, Failure, Mode, Profile, Samples, Status
 from benchwright.units import format_value
 from benchwright.worker import channel
 from benchwright.worker.channel import PROTOCOL, Frame, Job
@@ -43,6 +43,17 @@ _BEFORE = {
     "measured": ("done",),
 }
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+
+
+class JobTerms(TypedDict, total=False):
+    """What a job says beside its case: where code is found, what it may use, where it may leave files."""
+
+    paths: Sequence[str]
+    cpus: Sequence[int]
+    memory: int | None
+    last_paths: Sequence[str]
+    folder: Path | None
+    profile: Profile | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,35 +98,25 @@ class _BrokenError(Exception):
 
 
 class Attempt:
-    """Measures `case` on `host`. `while_loading` runs once the workers are started and before they are released."""
+    """Measures `case` on `host`. `while_loading` runs once the workers are started and before they are released.
+
+    Where `should_stop` says so, it ends as it does when somebody presses Ctrl-C.
+    """
 
     def __init__(
         self,
         case: Case,
         host: Host,
         *,
-        paths: Sequence[str] = (),
-        cpus: Sequence[int] = (),
-        memory: int | None = None,
-        last_paths: Sequence[str] = (),
-        folder: Path | None = None,
-        profile: Profile | None = None,
         monitors: Sequence[str] = (),
         while_loading: Callable[[], None] = lambda: None,
         on_phase: Callable[[str], None] = lambda phase: None,
+        should_stop: Callable[[], bool] = lambda: False,
+        **terms: Unpack[JobTerms],
     ) -> None:
         self._case, self._host, self._monitors = case, host, monitors
-        self._job = Job(
-            protocol=PROTOCOL,
-            case=case,
-            paths=tuple(paths),
-            cpus=tuple(cpus),
-            memory=memory,
-            last_paths=tuple(last_paths),
-            folder="" if folder is None else str(folder.absolute()),
-            profile=profile,
-        )
-        self._while_loading, self._on_phase = while_loading, on_phase
+        self._job = make_job(case, **terms)
+        self._while_loading, self._on_phase, self._should_stop = while_loading, on_phase, should_stop
         self._copies: list[WorkerCopy] = []
         self._selector = selectors.DefaultSelector()
         self._watch: Any = None
@@ -155,7 +156,7 @@ class Attempt:
                 failure = Failure(kind="start", message=f"a worker could not be started: {error}")
                 raise _BrokenError(Status.FAILED, failure) from None
             except BenchwrightError as error:  # a host that refuses says why
-                failure = Failure(kind=type(error).__name__, message=error.message, remedy=error.remedy)
+                failure = Failure(kind=error.kind, message=error.message, remedy=error.remedy)
                 raise _BrokenError(Status.FAILED, failure) from None
             self._copies.append(copy)
             self._selector.register(copy.worker.fileno(), selectors.EVENT_READ, copy)
@@ -175,6 +176,8 @@ class Attempt:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise self._timeout_error(until)
+            if self._should_stop():  # in a thread, where no signal is heard
+                raise KeyboardInterrupt
             for key, _ in self._selector.select(min(LOOK, left)):
                 self._hear(cast(WorkerCopy, key.data))
             for copy in self._copies:
@@ -284,6 +287,21 @@ class Attempt:
             self._watch = None
 
 
+def make_job(case: Case, **terms: Unpack[JobTerms]) -> Job:
+    """The job of the first copy of a case."""
+    folder = terms.get("folder")
+    return Job(
+        protocol=PROTOCOL,
+        case=case,
+        paths=tuple(terms.get("paths", ())),
+        cpus=tuple(terms.get("cpus", ())),
+        memory=terms.get("memory"),
+        last_paths=tuple(terms.get("last_paths", ())),
+        folder="" if folder is None else str(folder.absolute()),
+        profile=terms.get("profile"),
+    )
+
+
 def timeout(case: Case) -> float:
     """Seconds an attempt may take: what the load says, or time enough for loading, warm-up and measuring."""
     load = case.load
@@ -342,46 +360,3 @@ def failure_of(outcome: AttemptOutcome) -> Failure | None:
         return outcome.failure
     told = outcome.answers[0].measured.get("failure")
     return schema.decode(Failure, told, where="answer.failure") if told else None
-
-
-# ---- passes of their own, with profilers or the recording of operators: their times are not kept ----
-
-
-def profile_case(case: Case, profile: Profile | None) -> Case:
-    """The case for a pass with profilers: a closed loop that lasts until the last window closes."""
-    from benchwright.worker.profilers.windows import FOREVER
-
-    case = replace(case, expected=None)  # answers are compared where times are kept
-    load = case.load
-    if profile is None or load.mode is not Mode.CLOSED or load.once:
-        return case
-    last = max(end for _, end in profile.windows)
-    lasting = load.duration or 1.0
-    if last < FOREVER:
-        lasting = max(lasting, last)
-    return replace(case, load=replace(load, duration=lasting, samples=None, precision=None))
-
-
-def add_pass(measured: AttemptOutcome, extra: AttemptOutcome, code: str) -> AttemptOutcome:
-    """Returns the outcome of the measured pass, with the figures and warnings of an extra pass added."""
-    if extra.failure is not None:
-        seen = f"the extra pass failed: {extra.failure.message}"
-        return add_to_answer(
-            measured, warnings=[schema.encode(ResultWarning(code=code, seen=seen, remedy=extra.failure.remedy))]
-        )
-    told = extra.answers[0].measured
-    return add_to_answer(measured, **{name: told[name] for name in ("warnings", "operators", "details")})
-
-
-def add_to_answer(
-    measured: AttemptOutcome, *, warnings: Any, operators: Any = (), details: Any = None
-) -> AttemptOutcome:
-    """The outcome whose first worker also told these; of details, what it did not tell itself."""
-    first = measured.answers[0]
-    told = {
-        **first.measured,
-        "warnings": [*first.measured["warnings"], *warnings],
-        "operators": first.measured["operators"] or list(operators),
-        "details": {**(details or {}), **first.measured["details"]},
-    }
-    return replace(measured, answers=(replace(first, measured=told), *measured.answers[1:]))

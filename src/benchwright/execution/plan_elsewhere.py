@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,49 +40,105 @@ def plan_in(built: BuiltRevision, request: Request, *, timeout: float = TIMEOUT)
     Its errors come back as what they are there. The request's listener hears which imports took long.
     """
     request = dataclasses.replace(request, last_paths=(*request.last_paths, *built.last_paths))
-    code = code_for("from benchwright.execution.plan_elsewhere import main; main(sys.argv[1:])", lent=_LENT)
-    with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
-        answer = Path(folder, "answer.json")
-        environment = {**os.environ, **built.environment}
-        environment |= temporary_folder.variables(folder, environment) | {"PYTHONPATH": os.pathsep.join(built.paths)}
-
-        def command_for(lifeline: str) -> list[str]:
-            return [str(built.python), "-P", "-c", code, str(answer), lifeline]
-
-        with tempfile.TemporaryFile() as document, tempfile.TemporaryFile() as log:
-            document.write(_encode(request))
-            document.seek(0)
-            try:
-                with orphans.start_tied(
-                    command_for, environment, output=log, given=document, folder=built.folder
-                ) as child:
-                    status = child.wait(timeout)
-            except subprocess.TimeoutExpired:
-                raise TargetError(f"{_where(built)}: no plan within {timeout:g} s") from None
-            if not answer.is_file():
-                log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
-                tail = log.read().decode("utf-8", "replace").strip()
-                raise TargetError(f"{_where(built)}: planning ended with code {status}", remedy=tail)
-        plan = json.loads(answer.read_bytes())
-    for module, seconds in plan.get("imports", ()):
-        request.listener(Imported(module=module, seconds=seconds))
+    if built.there is not None:
+        plan = built.there.plan(encode(request), paths=built.paths, timeout=timeout)
+    else:
+        plan = ask_child(
+            encode(request),
+            python=built.python,
+            folder=built.folder,
+            variables=built.environment,
+            paths=built.paths,
+            timeout=timeout,
+        )
+    tell_imports(plan, request)
     return _cases(plan, built)
 
 
-def _encode(request: Request) -> bytes:
-    """The request as JSON, without its listener."""
+def ask_child(
+    request: Mapping[str, Any],
+    *,
+    python: str,
+    folder: Path,
+    variables: Mapping[str, str],
+    paths: Sequence[str],
+    timeout: float = TIMEOUT,
+    ours_first: bool = False,
+) -> dict[str, Any]:
+    """The answer of a child with that interpreter in that folder: the cases, or the error that it met.
+
+    `paths` come first in its `sys.path`. With `ours_first` it runs this very Benchwright even where it has another.
+    """
+    code = code_for(
+        "from benchwright.execution.plan_elsewhere import main; main(sys.argv[1:])", lent=_LENT, first=ours_first
+    )
+    with tempfile.TemporaryDirectory(prefix="benchwright-") as temporary:
+        answer = Path(temporary, "answer.json")
+        environment = {**os.environ, **variables}
+        environment |= temporary_folder.variables(temporary, environment) | {"PYTHONPATH": os.pathsep.join(paths)}
+
+        def command_for(lifeline: str) -> list[str]:
+            return [python, "-P", "-c", code, str(answer), lifeline]
+
+        with tempfile.TemporaryFile() as document, tempfile.TemporaryFile() as log:
+            document.write(json.dumps(dict(request)).encode())
+            document.seek(0)
+            try:
+                with orphans.start_tied(command_for, environment, output=log, given=document, folder=folder) as child:
+                    status = child.wait(timeout)
+            except subprocess.TimeoutExpired:
+                return _no_plan(f"no plan within {timeout:g} s")
+            except OSError as error:
+                return _no_plan(f"{python} cannot be started: {error.strerror}")
+            if not answer.is_file():
+                log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
+                tail = log.read().decode("utf-8", "replace").strip()
+                return _no_plan(f"planning ended with code {status}", tail)
+        plan = json.loads(answer.read_bytes())
+    assert isinstance(plan, dict)
+    return plan
+
+
+def encode(request: Request) -> dict[str, Any]:
+    """The request as JSON has it, without its listener."""
     fields = {each.name: getattr(request, each.name) for each in dataclasses.fields(request)}
-    return json.dumps({name: schema.encode(value) for name, value in fields.items() if not callable(value)}).encode()
+    return {name: schema.encode(value) for name, value in fields.items() if not callable(value)}
+
+
+def tell_imports(plan: Mapping[str, Any], request: Request) -> None:
+    """Tells the request's listener which imports took long."""
+    for module, seconds in plan.get("imports", ()):
+        request.listener(Imported(module=str(module), seconds=float(seconds)))
+
+
+def raise_error(plan: Mapping[str, Any], where: str, remedy: str) -> None:
+    """Raises the error that a plan holds, as what it was there; nothing where it holds none."""
+    if "error" in plan:
+        kind = getattr(errors, str(plan["error"]), TargetError)
+        if not (isinstance(kind, type) and issubclass(kind, UserError)) or kind is errors.NotInstalledError:
+            kind = TargetError
+        raise kind(f"{where}: {plan['message']}", remedy=remedy)
+
+
+def absent_package(plan: Mapping[str, Any]) -> str:
+    """The package that is not there, where that is why there is no plan; else ""."""
+    absent = _ABSENT.search(f"{plan['message']} {plan['remedy']}")
+    if absent is not None:
+        return absent[1].partition(".")[0]
+    if plan["error"] == errors.NotInstalledError.__name__:
+        return str(plan["remedy"]).removeprefix("pip install ")
+    return ""
+
+
+def _no_plan(message: str, remedy: str = "") -> dict[str, Any]:
+    return {"error": TargetError.__name__, "message": message, "remedy": remedy}
 
 
 def _cases(plan: dict[str, Any], built: BuiltRevision) -> list[Case]:
     """The cases of a plan; what went wrong there is raised here, as the error that it was."""
     if "error" in plan:
-        kind = getattr(errors, plan["error"], TargetError)
-        if not (isinstance(kind, type) and issubclass(kind, UserError)) or kind is errors.NotInstalledError:
-            kind = TargetError
         plan |= {name: _from_the_root(str(plan[name]), built.folder) for name in ("message", "remedy")}
-        raise kind(f"{_where(built)}: {plan['message']}", remedy=_remedy(plan, built))
+        raise_error(plan, _where(built), _remedy(plan, built))
     return [schema.decode(Case, each, where="plan") for each in plan["cases"]]
 
 
@@ -90,10 +147,9 @@ def _remedy(plan: dict[str, Any], built: BuiltRevision) -> str:
     if built.own and "cannot import name" in plan["message"]:
         newest = "its packages are the newest that its files allow; --constraint FILE holds them back"
         return f"{newest}\n{plan['remedy']}"
-    absent = _ABSENT.search(f"{plan['message']} {plan['remedy']}")
-    if not built.own or (absent is None and plan["error"] != errors.NotInstalledError.__name__):
+    name = absent_package(plan) if built.own else ""
+    if not name:
         return str(plan["remedy"])
-    name = absent[1].partition(".")[0] if absent else str(plan["remedy"]).removeprefix("pip install ")
     return (
         f"a revision's environment holds what its files ask for and nothing else: --install {name} adds it, "
         "--build 'pip install -e .' installs the project, --environment here shows it all that is installed here"
@@ -119,23 +175,29 @@ def main(arguments: list[str]) -> None:
     answer, lifeline = arguments
     os.set_inheritable(int(lifeline), False)
     orphans.tie(int(lifeline))
+    fields = json.load(sys.stdin)
+    sys.path += fields["last_paths"]
+    whole_files.write_text(Path(answer), json.dumps(make_plan(fields)))
 
+
+def make_plan(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan of an encoded request, made in this process: its cases, or the error that it met.
+
+    What users wrote is imported by a child (`targets.sources.discovery`), never here.
+    """
     from benchwright.targets import sources
 
-    fields = json.load(sys.stdin)
     records = {"inputs": Inputs, "load": Load}  # everything else is plain
-    fields |= {name: schema.decode(kind, fields[name], where=f"request.{name}") for name, kind in records.items()}
+    fields = {name: value for name, value in request.items() if name not in records}
+    fields |= {name: schema.decode(kind, request[name], where=f"request.{name}") for name, kind in records.items()}
     slow: list[tuple[str, float]] = []
 
     def hear(event: Event) -> None:
         if isinstance(event, Imported):
             slow.append((event.module, event.seconds))
 
-    request = Request(**fields, listener=hear)
-    sys.path += request.last_paths
     try:
-        content: dict[str, Any] = {"cases": [schema.encode(case) for case in sources.plan(request)]}
-        content["imports"] = slow
+        cases = sources.plan(Request(**fields, listener=hear))
     except UserError as error:
-        content = {"error": type(error).__name__, "message": error.message, "remedy": error.remedy}
-    whole_files.write_text(Path(answer), json.dumps(content))
+        return {"error": type(error).__name__, "message": error.message, "remedy": error.remedy}
+    return {"cases": [schema.encode(case) for case in cases], "imports": slow}

@@ -154,7 +154,7 @@ class _ProcessValues:
 
 
 def _shown(case: Case, results: Sequence[Result]) -> Iterator[_ProcessValues]:
-    from benchwright.stats.distributions import normal_quantile
+    from benchwright.stats.distributions import reach_of_interval
 
     for result in results:
         metric = result.metric(f"latency_p{case.load.precision_of:g}")
@@ -168,7 +168,7 @@ def _shown(case: Case, results: Sequence[Result]) -> Iterator[_ProcessValues]:
         calls = max((one.calls for one in result.samples), default=metric.count)
         yield _ProcessValues(
             point=known.point,
-            error=(known.high - known.low) / 2 / known.point / normal_quantile(0.5 + known.confidence / 2),
+            error=(known.high - known.low) / 2 / known.point / reach_of_interval(known.confidence),
             seconds=seconds,
             overhead=max(0.0, result.duration - seconds),
             call=seconds / max(1, calls),

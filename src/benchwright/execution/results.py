@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from benchwright import schema
 from benchwright.execution import instrument, metrics, pricing
 from benchwright.execution.attempt import AttemptOutcome, CopyAnswer
 from benchwright.records import Case, Environment, Failure, Metric, Operator, Result, Status, Timeline, Value
+from benchwright.records.prices import Price
 from benchwright.stats.summary import within_limits
 from benchwright.units import limits
 from benchwright.worker.runtimes.outputs import COMPARED
@@ -16,13 +18,16 @@ from benchwright.worker.runtimes.outputs import COMPARED
 REPORTED = "reported"  # begins the method of every metric that a benchmark told of itself
 
 
-def with_numbers(bare: Result, outcome: AttemptOutcome, *, cost_per_hour: float | None = None) -> Result:
-    """A result with everything that its workers answered; with a price of the machine, also what items cost."""
+def with_numbers(bare: Result, outcome: AttemptOutcome, *, price: Price | None = None) -> Result:
+    """A result with everything that its workers answered; with a price of the machine, also what its work costs."""
     case, answers, told = bare.case, outcome.answers, outcome.answers[0].measured
     derived, reported = metrics.derive(case, answers), _reported_metrics(told["metrics"])
     own = [*derived, *reported]
-    cost = [] if cost_per_hour is None else pricing.cost_per_million(own, cost_per_hour)
-    numbers = [_limit_interval(m) for m in (*derived, *cost, *reported, *outcome.observation.metrics)]
+    seen = outcome.observation.metrics
+    items = int(answers[0].ready["items_per_call"])
+    cost = [] if price is None else pricing.costs_of(own, price, items)
+    cost += pricing.energies_of(own, pricing.power_of(seen, price), price)
+    numbers = [_limit_interval(m) for m in (*derived, *cost, *reported, *seen)]
     facts = instrument.facts(case, answers, numbers, outcome.observation)
     failure = schema.decode(Failure, told["failure"], where="answer.failure") if told.get("failure") else None
     return replace(
@@ -30,27 +35,30 @@ def with_numbers(bare: Result, outcome: AttemptOutcome, *, cost_per_hour: float 
         metrics=tuple(numbers),
         samples=tuple(answer.samples for answer in answers),
         timelines=(*schema.decode(tuple[Timeline, ...], told["timelines"], where="answer.timelines"), *bare.timelines),
-        details=_details(case, answers, cost_per_hour, pricing.rate_of(own)),
+        details=_details(case, answers, price, own),
         operators=schema.decode(tuple[Operator, ...], told.get("operators", []), where="answer.operators"),
         instrument=facts,
         warnings=(
             *instrument.warnings(case, answers, numbers, facts),
-            *([] if cost or cost_per_hour is None else [pricing.no_cost(own)]),
+            *([] if price is None else filter(None, [pricing.no_cost(own)])),
+            *([] if price is None else filter(None, [pricing.warn_if_old(price, datetime.now(UTC).date())])),
         ),
         environment=_add_worker_facts(bare.environment, answers[0].ready, answers[0].measured),
     )
 
 
-def _details(
-    case: Case, answers: Sequence[CopyAnswer], cost_per_hour: float | None, rate: Metric | None
-) -> dict[str, Value]:
+def _details(case: Case, answers: Sequence[CopyAnswer], price: Price | None, own: Sequence[Metric]) -> dict[str, Value]:
     """What the first copy's runtime tells of what it loaded; of several copies, what each of them did."""
     found: dict[str, Value] = {"device": answers[0].ready["device"], **answers[0].measured["details"]}
     if len(answers) > 1:
         found["copies"] = metrics.per_copy(case, answers)
-    if cost_per_hour is not None:
-        found["cost_per_hour"] = cost_per_hour
-        if rate is not None:
+    if case.load.find_rate and (items := int(answers[0].ready["items_per_call"])) > 1:
+        found["items_per_call"] = items  # the rate that is found counts calls
+    if price is not None:
+        found["cost_per_hour"] = price.per_hour
+        if price.shape or price.currency:  # a mere number says nothing more
+            found["price"] = schema.encode(price)
+        if (rate := pricing.rate_of(own)) is not None:
             found["cost_by"] = rate.name  # the metric whose items were priced
     return found
 

@@ -12,7 +12,10 @@ from benchwright import schema
 from benchwright._version import VERSION
 from benchwright.errors import OptionError
 from benchwright.execution.attempt import INTERRUPTED
+from benchwright.execution.plans import LOCAL, Plan
+from benchwright.execution.pricing import price_of_result
 from benchwright.records import Case, Environment, Failure, Result, Run, Status
+from benchwright.records.prices import Price
 from benchwright.units import whole_number
 
 MOST_TOLD = 3  # differences
@@ -185,12 +188,28 @@ def _key(case: Case) -> str:
     return schema.fingerprint(replace(case, tags=(), expected=None))
 
 
-def price(run: Run, asked: float | None) -> float | None:
-    """What an hour of the machine costs in `run`, also when it is not said again; another price is refused."""
-    known = {float(told) for r in run.results if isinstance(told := r.details.get("cost_per_hour"), int | float)}
+def keep_prices(plan: Plan, run: Run) -> Plan:
+    """The plan with the prices that the machines of `run` have, also when they are not said again."""
+    prices = plan.prices or prices_of(run)
+    if len({*prices.values()}) > 1:  # each machine at its own
+        return replace(plan, prices=prices)
+    return replace(plan, price=price_of(run, plan.price))
+
+
+def price_of(run: Run, asked: Price | None) -> Price | None:
+    """What the machine costs in `run`, also when it is not said again; another price is refused."""
+    known = {*prices_of(run).values()}
     if asked is not None and known and known != {asked}:
-        shown = ", ".join(f"{each:g}" for each in sorted(known))
+        shown = "; ".join(sorted(price.basis for price in known))
         raise OptionError(
-            f"run {run.id} was priced at {shown} an hour, not {asked:g}", remedy="leave --cost-per-hour out"
+            f"run {run.id} was priced otherwise ({shown}), not by {asked.basis}",
+            remedy="leave --price and --cost-per-hour out",
         )
     return asked if asked is not None or len(known) != 1 else known.pop()
+
+
+def prices_of(run: Run) -> dict[str, Price]:
+    """What each machine of `run` costs, by its name."""
+    from benchwright.execution.lanes import host_name  # which measures with what is resumed here
+
+    return {host_name(result) or LOCAL: price for result in run.results if (price := price_of_result(result))}

@@ -15,6 +15,7 @@ from benchwright.execution.session import (
     Measuring,
     Plan,
     Setting,
+    new_run,
     new_run_id,
     now,
 )
@@ -28,8 +29,10 @@ __all__ = [
     "Plan",
     "Setting",
     "execute",
+    "new_run",
     "new_run_id",
     "now",
+    "order_attempts",
 ]
 
 
@@ -46,12 +49,16 @@ def execute(
     is saved as soon as there is one. An unusable store raises before anything is measured; `looks_ready` may say that
     the store need not be opened to know that it will do.
     """
+    if plan.hosts:
+        from benchwright.execution import lanes
+
+        return lanes.execute(plan, order_attempts, open_store, listener, looks_ready=looks_ready)
     measuring = Measuring(plan, open_store, listener, looks_ready=looks_ready)
     listener(Planned(total=sum(1 for _ in _plan_attempts(measuring))))
     if ahead := _estimate_time(measuring):
         listener(ahead)
     with measuring:
-        planned = _order_attempts(measuring)
+        planned = order_attempts(measuring)
         for case, number in planned:
             measuring.measure(case, number)
             if ahead := _estimate_time(measuring):
@@ -68,7 +75,7 @@ def _plan_attempts(measuring: Measuring) -> Iterator[tuple[Case, int]]:
         yield from ((case, number) for case in plan.cases if not measuring.has_numbers(case, number))
 
 
-def _order_attempts(measuring: Measuring) -> Iterator[tuple[Case, int]]:
+def order_attempts(measuring: Measuring) -> Iterator[tuple[Case, int]]:
     """What is planned; then more, within bounds, for cases not yet known as well as was asked."""
     for case, number in _plan_attempts(measuring):
         if not (measuring.interrupted and measuring.failed_result(case, number)):  # a skip says less than what is there

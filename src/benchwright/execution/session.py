@@ -5,98 +5,59 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from benchwright import plugins, schema
-from benchwright._version import VERSION
 from benchwright.errors import StoreError
-from benchwright.events import Began, Ended, Listener, Reached, nobody
+from benchwright.events import Began, Ended, Event, Listener, Reached, nobody
 from benchwright.execution import artifacts, precision
 from benchwright.execution.attempt import (
     CHANNEL,
     INTERRUPTED,
     Attempt,
     AttemptOutcome,
-    add_pass,
-    add_to_answer,
+    JobTerms,
     failure_of,
-    profile_case,
+    make_job,
 )
-from benchwright.execution.hosts import Host
+from benchwright.execution.hosts import LOST, RemoteHost
+from benchwright.execution.new_runs import new_run as new_run
+from benchwright.execution.new_runs import new_run_id as new_run_id
+from benchwright.execution.new_runs import now as now
+from benchwright.execution.passes import add_pass, add_to_answer, profile_case
+from benchwright.execution.plans import DEFAULT_ROUNDS as DEFAULT_ROUNDS
+from benchwright.execution.plans import MONITORS as MONITORS
+from benchwright.execution.plans import Plan as Plan
+from benchwright.execution.plans import Setting as Setting
+from benchwright.execution.plans import price_on
 from benchwright.execution.resume import EarlierResults, earlier_failures
 from benchwright.execution.saver import ResultSink, Saver
 from benchwright.records import (
+    MORE_ROUNDS,
     Case,
     Environment,
     Failure,
     Profile,
     Result,
     ResultWarning,
-    Revision,
     Run,
     Status,
-    Value,
 )
 from benchwright.system.interrupts import Interrupt
 from benchwright.system.texts import describe_error
 from benchwright.worker.engine.arrivals import load_of_round
 
-DEFAULT_ROUNDS = 5
-MORE = 4  # times as many rounds at most, when a precision was asked for
-MONITORS = ("process", "pressure", "gpu", "power")
+MORE = MORE_ROUNDS
+MORE_AFTER_LOSS = 2  # attempts, when the machine went away under the first
 REFUSALS = ("RequestError", "DeviceError", "NotInstalledError", "ModuleNotFoundError")  # kinds of failure
 ARTIFACTS = Path(".benchwright", "artifacts")  # below the present folder, one for each run
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What to measure and how often."""
-
-    cases: Sequence[Case] = ()  # none: whoever measures chooses them as it goes
-    rounds: int = DEFAULT_ROUNDS
-    retries: int = 0
-    host: Host | None = None  # None: this machine
-    paths: Sequence[str] = ()
-    last_paths: Sequence[str] = ()  # behind sys.path
-    folder: Callable[[Case, int], Path] | None = None  # where a case may leave files in a round; None: nowhere
-    profile: Profile | None = None
-    profile_inline: bool = False  # profile what is measured; otherwise a pass of its own, whose times are dropped
-    operators: bool = False  # record each case's operators in a pass of its own
-    cpus: Sequence[int] = ()
-    memory: int | None = None
-    monitors: Sequence[str] = MONITORS
-    reason: str = ""
-    tags: Sequence[str] = ()
-    baseline: str = ""  # the run that this one is measured against
-    command: Sequence[str] = ()  # what repeats this run
-    directory: Path = field(default_factory=Path.cwd)  # whose revision is recorded
-    cost_per_hour: float | None = None  # of the machine, in any currency
-    resumed: Run | None = None  # goes on with this run of the same cases and rounds: what is not ok there
-    pause: Callable[[Case], float] | None = None  # seconds to rest before a case; not before the first
-    notes: Callable[[Case], Mapping[str, Value]] | None = None  # what is kept with each result, among its details
-    by_hand: bool = False  # somebody tries: a request that a model does not take is refused, which is no failure of it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """Where one measurement takes place, where that is not what the plan says: None is the plan's own."""
-
-    host: Host | None = None
-    paths: Sequence[str] | None = None
-    last_paths: Sequence[str] | None = None
-    cpus: Sequence[int] | None = None
-    revision: Revision | None = None
-    tags: Sequence[str] = ()  # added to those of the case in the result
-    notes: Mapping[str, Value] = field(default_factory=dict)  # kept with the result, among its details
 
 
 class Measuring:
@@ -105,7 +66,8 @@ class Measuring:
     Inside, the first Ctrl-C, SIGTERM or SIGHUP ends the measurement in flight, and whatever is asked for then is
     recorded as skipped: look at `interrupted`. Runs that are measured in turns share one `interrupt`. An unusable store
     raises before anything is measured; one that fails later raises at the end, when all that was measured is in a
-    rescue file. `looks_ready` may say that the store need not be opened to know that it will do.
+    rescue file. `looks_ready` may say that the store need not be opened to know that it will do. `record` is the run
+    that it measures for, where that is not a new one.
     """
 
     def __init__(
@@ -116,13 +78,15 @@ class Measuring:
         *,
         looks_ready: Callable[[], bool] = lambda: False,
         interrupt: Interrupt | None = None,
+        record: Run | None = None,
     ) -> None:
         self.plan = plan
         self._listener = listener
         self._saver = Saver(open_store, looks_ready, resumed=plan.resumed)
         self._host = plan.host or plugins.load("hosts", "local")()
-        self._record = replace(plan.resumed, results=()) if plan.resumed else _new_run(plan)
+        self._record = record or (replace(plan.resumed, results=()) if plan.resumed else new_run(plan))
         self._environment: Environment | None = None
+        self._is_ready = False
         self._revision = self._record.revision
         self._interrupt = interrupt or Interrupt()
         self._before = EarlierResults(plan.resumed)
@@ -178,7 +142,9 @@ class Measuring:
         self._rest(case)
         stop = self._interrupt.seen
         result = self._skipped_result(index, case, number) if stop else self._measure(index, case, number)
-        notes = {**(self.plan.notes(case) if self.plan.notes else {}), **self._setting.notes}
+        host = self._setting.host or self._host
+        notes = {**getattr(host, "notes", dict)(), **(self.plan.notes(case) if self.plan.notes else {})}
+        notes |= self._setting.notes
         if notes:
             result = replace(result, details={**result.details, **notes})
         self._keep(result)
@@ -200,6 +166,15 @@ class Measuring:
         self._saver.save_all(self._record, skipped)
         for index, result in enumerate(skipped, start):
             self._listener(Ended(index=index, result=result))
+
+    def take(self, event: Ended) -> None:
+        """Keeps a result that was measured elsewhere for this run, and tells of it."""
+        self._keep(event.result)
+        self._listener(event)
+
+    def tell(self, event: Event) -> None:
+        """Tells the listener of something that happened elsewhere for this run."""
+        self._listener(event)
 
     def _keep(self, result: Result) -> None:
         earlier = self._before.failed_result(result.case, result.round)
@@ -231,7 +206,7 @@ class Measuring:
         load = precision.next_load(case, self.results, self.plan.rounds, MORE * self.plan.rounds)
         drawn = replace(case, load=load_of_round(load, number))  # the record keeps what was asked for
         outcome = self._attempt(index, drawn, folder, inline)
-        while (bad := failure_of(outcome)) and len(failures) < self.plan.retries and not self._interrupt.seen:
+        while (bad := failure_of(outcome)) and self._tries_again(bad, failures):
             failures.append(bad)
             outcome = self._attempt(index, drawn, folder, inline)
         if self._wants_profile(outcome, number):
@@ -244,6 +219,7 @@ class Measuring:
         if folder is not None:
             result = replace(result, artifacts=artifacts.collect(folder))
         told = [*_retry_warnings([*earlier_failures(self._before.failed_result(case, number)), *failures])]
+        told += getattr(self._setting.host or self._host, "warnings", list)()
         remark = getattr(self._setting.host or self._host, "remark", None)
         if remark is not None and (said := remark(case)) is not None:
             told.append(said)
@@ -251,6 +227,11 @@ class Measuring:
         if precision.is_last(case, seen, number + 1, self.plan.rounds, MORE * self.plan.rounds):
             told += precision.missed_warnings(case, seen)
         return replace(result, warnings=(*result.warnings, *told))
+
+    def _tries_again(self, bad: Failure, before: Sequence[Failure]) -> bool:
+        """Whether to make another attempt: as often as asked for, and when the machine was lost, not the case."""
+        lost = bad.kind in LOST and sum(one.kind in LOST for one in before) < MORE_AFTER_LOSS
+        return not self._interrupt.seen and (lost or len(before) < self.plan.retries)
 
     def _count_done(self) -> int:
         return len(self._measured_now) + sum(result.status is Status.OK for result in self._before.results)
@@ -292,36 +273,61 @@ class Measuring:
     def _attempt(self, index: int, case: Case, folder: Path | None, profile: Profile | None) -> AttemptOutcome:
         plan, setting = self.plan, self._setting
         host = setting.host or self._host
-        attempt = Attempt(
-            case,
-            host,
+
+        def tell(phase: str) -> None:
+            self._listener(Reached(index=index, phase=phase))
+
+        terms = JobTerms(
             paths=plan.paths if setting.paths is None else setting.paths,
             cpus=plan.cpus if setting.cpus is None else setting.cpus,
             memory=plan.memory,
             last_paths=plan.last_paths if setting.last_paths is None else setting.last_paths,
             folder=folder,
             profile=profile,
-            monitors=plan.monitors if getattr(host, "watched", True) else (),
-            while_loading=self._get_ready,
-            on_phase=lambda phase: self._listener(Reached(index=index, phase=phase)),
         )
         with self._interrupt.allow():
-            outcome = attempt.run()
+            if isinstance(host, RemoteHost):
+                outcome = host.attempt(
+                    make_job(case, **terms),
+                    directory=Path.cwd(),
+                    monitors=plan.monitors,
+                    while_loading=self.get_ready,
+                    on_phase=tell,
+                )
+                # Where a node was lost the next attempt may be made on another one.
+                self._environment = getattr(host, "last_environment", None) or self._environment
+            else:
+                monitors = plan.monitors if getattr(host, "watched", True) else ()
+                if hasattr(host, "tell"):  # it may wait before a worker starts
+                    host.tell = tell
+                outcome = Attempt(
+                    case,
+                    host,
+                    monitors=monitors,
+                    while_loading=self.get_ready,
+                    on_phase=tell,
+                    should_stop=lambda: self._interrupt.seen,
+                    **terms,
+                ).run()
         if outcome.failure is not None and outcome.failure.kind == INTERRUPTED:
             self._interrupt.seen = True  # also when somebody else's handler raised it
         return outcome
 
-    def _get_ready(self) -> None:
+    def get_ready(self, setting: Setting | None = None) -> None:
         """Does the slow preparations of the parent while the first worker loads its framework."""
-        if self._environment is not None:
+        if self._is_ready:
             return
+        self._is_ready, self._setting = True, setting or self._setting
         from benchwright import vcs
         from benchwright.machine import environment
 
-        self._environment = environment.collect()
         host = self._setting.host or self._host
-        if inside := getattr(host, "system", None):  # a host may have another system than its machine
-            self._environment = replace(self._environment, system={**self._environment.system, **inside})
+        if isinstance(host, RemoteHost) and not self.plan.hosts:
+            self._environment = host.environment()
+        elif not self.plan.hosts:
+            self._environment = environment.collect()
+            if inside := getattr(host, "system", None):  # a host may have another system than its machine
+                self._environment = replace(self._environment, system={**self._environment.system, **inside})
         self._revision = self._setting.revision or vcs.revision(self.plan.directory)
         if self.plan.resumed is None:
             self._record = replace(self._record, revision=self._revision)
@@ -336,7 +342,7 @@ class Measuring:
             case=replace(case, tags=(*case.tags, *self._setting.tags)) if self._setting.tags else case,
             round=number,
             status=Status.REFUSED if self.plan.by_hand and _is_refusal(outcome) else outcome.status,
-            environment=self._environment or Environment(machine={}, system={}),
+            environment=self._environment or self._unseen_environment(),
             started_at=started_at,
             duration=duration,
             revision=self._setting.revision or self._revision,
@@ -349,12 +355,18 @@ class Measuring:
         try:
             from benchwright.execution.results import with_numbers  # numpy comes with it: after the first measurement
 
-            return with_numbers(bare, outcome, cost_per_hour=self.plan.cost_per_hour)
+            return with_numbers(bare, outcome, price=price_on(self.plan, self._setting.host or self._host))
         except Exception as error:  # the border to another process: what it answered may be any numbers at all
             said = f"the worker's answer cannot be evaluated: {describe_error(error, 400)}"
             kind = "memory" if isinstance(error, ImportError | MemoryError | SystemError) else CHANNEL
             failure = Failure(kind=kind, message=said, log_tail=bare.log_tail)
             return replace(bare, status=Status.FAILED, error=failure, log_tail="")
+
+    def _unseen_environment(self) -> Environment:
+        """What is known of a machine that nobody has reached: its name."""
+        host = self._setting.host or self._host
+        system = getattr(host, "system", {}) if isinstance(host, RemoteHost) else {}
+        return Environment(machine={}, system=dict(system))
 
     def _skipped_result(self, index: int, case: Case, number: int) -> Result:
         failure = Failure(kind=INTERRUPTED, message="the run was interrupted before this began")
@@ -367,31 +379,7 @@ def _is_refusal(outcome: AttemptOutcome) -> bool:
     return outcome.status is Status.FAILED and outcome.early and failure is not None and failure.kind in REFUSALS
 
 
-def _new_run(plan: Plan) -> Run:
-    return Run(
-        id=new_run_id(),
-        started_at=now(),
-        harness=VERSION,
-        command=tuple(plan.command),
-        reason=plan.reason,
-        baseline=plan.baseline,
-        tags=tuple(plan.tags),
-        planned=len(plan.cases) * plan.rounds,
-    )
-
-
 def _retry_warnings(failures: Sequence[Failure]) -> Iterator[ResultWarning]:
     if failures:
         seen = f"{len(failures)} attempts failed before this one: {failures[-1].message}"
         yield ResultWarning(code="retried", seen=seen, remedy="find out why the case fails at times")
-
-
-def new_run_id() -> str:
-    """An id that sorts by time, to the millisecond."""
-    present = datetime.now(UTC)
-    return f"{present:%Y%m%dT%H%M%S}{present.microsecond // 1000:03d}-{os.urandom(3).hex()}"
-
-
-def now() -> str:
-    """The present instant, UTC."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

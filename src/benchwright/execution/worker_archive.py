@@ -6,9 +6,11 @@ of the machine it runs on. The bytes depend on the modules alone, so their hash 
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchwright.system import whole_files
@@ -22,6 +24,7 @@ MODULES = (
     "plugins.py",
     "records/*.py",
     "schema/__init__.py",
+    "schema/plain_values.py",
     "schema/parsing.py",
     "schema/soundness.py",
     "units/__init__.py",
@@ -39,6 +42,7 @@ MODULES = (
     "stats/distributions.py",
     "stats/errors.py",
     "stats/histogram.py",
+    "stats/moments.py",
     "stats/ranks.py",
     "stats/reach.py",
     "stats/steady.py",
@@ -64,14 +68,36 @@ def pack(path: Path) -> Path:
         file.write(b"#!/usr/bin/env python3\n")
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
             _add(packed, "__main__.py", _MAIN.encode())
-            for module in _modules(package):
-                _add(packed, f"benchwright/{module.relative_to(package).as_posix()}", module.read_bytes())
+            _add_modules(packed, package, MODULES)
     return path
 
 
-def _modules(package: Path) -> Iterator[Path]:
-    for pattern in MODULES:
-        yield from sorted(package.glob(pattern))
+def packed(modules: Sequence[str], *, root: Path) -> bytes:
+    """The modules that match these patterns, as the bytes of a zip file without a program of its own."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
+        _add_modules(file, root, modules)
+    return content.getvalue()
+
+
+def digest_of(modules: Sequence[str], *, root: Path) -> str:
+    """The SHA-256 of the names and contents of these modules, which is cheaper than to pack them."""
+    state = hashlib.sha256()
+    for name, content in _read_modules(root, modules):
+        state.update(b"%d %s %d\n" % (len(name), name.encode(), len(content)))
+        state.update(content)
+    return state.hexdigest()
+
+
+def _add_modules(packed: zipfile.ZipFile, package: Path, patterns: Sequence[str]) -> None:
+    for name, content in _read_modules(package, patterns):
+        _add(packed, name, content)
+
+
+def _read_modules(package: Path, patterns: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    found = dict.fromkeys(module for pattern in patterns for module in sorted(package.glob(pattern)))
+    for module in found:
+        yield f"benchwright/{module.relative_to(package).as_posix()}", module.read_bytes()
 
 
 def _add(packed: zipfile.ZipFile, name: str, data: bytes) -> None:

@@ -12,6 +12,8 @@ from benchwright import config
 from benchwright.notify.delivery import DeliveryOutcome, MessageDelivery, Notifier, try_target
 from benchwright.notify.messages import Message, Notice
 from benchwright.notify.senders import Sender, Withdrawing, sender_at
+from benchwright.notify.targets import all_targets
+from benchwright.vcs.forges import load_projects
 
 __all__ = [
     "DeliveryOutcome",
@@ -21,6 +23,7 @@ __all__ = [
     "Notifier",
     "Sender",
     "Withdrawing",
+    "all_targets",
     "journal_beside",
     "open_notifier",
     "sender_at",
@@ -30,9 +33,13 @@ __all__ = [
 FILE = "notified.jsonl"
 
 
-def open_notifier(store_url: str, settings: config.Notify | None = None) -> Notifier:
-    """The notifier that the settings describe, those of `benchwright.toml` by default; its journal is by the store."""
-    return Notifier(config.load().notify if settings is None else settings, journal=journal_beside(store_url))
+def open_notifier(store_url: str, settings: config.Notify | None = None, *, kept: bool = True) -> Notifier:
+    """The notifier that the settings describe, those of `benchwright.toml` by default; its journal is by the store.
+
+    Targets that the store keeps are told as well, unless `kept` is false.
+    """
+    given = config.load().notify if settings is None else settings
+    return Notifier(given, journal=journal_beside(store_url), kept=kept, projects=load_projects(store_url))
 
 
 def journal_beside(store_url: str) -> Path:

@@ -7,20 +7,20 @@ is one such reference and nothing else is taken as it is there; inside an addres
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import quote, unquote
 
 from benchwright.errors import OptionError
+from benchwright.system import secret_references
 from benchwright.system.masking import HIDDEN
+from benchwright.system.secret_references import REFERENCE
 
-_REFERENCE = re.compile(r"\$\{(file:)?([^}]+)\}")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _PARTS = re.compile(r"[/?&=@:#,;]+")
 _SHORTEST = 4  # letters of a part that is hidden in others' messages; shorter ones are no secrets and parts of words
 _MARK = "\0"
+_NEEDS = "a target to notify"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +48,21 @@ def key_of(text: str) -> str:
     return hashlib.sha256(text.strip().encode()).hexdigest()[:16]
 
 
+def identity_of(text: str) -> str:
+    """What addresses of one place have in common, however their secrets are named. No secret can be read in it."""
+    try:
+        meant = read_address(text).url
+    except OptionError:  # its variable is not set here
+        meant = text.strip()
+    return hashlib.sha256(meant.encode()).hexdigest()[:32]
+
+
 def mask_address(text: str) -> str:
     """An address as it is written, without what may be secret in it."""
     written = text.strip()
-    if _REFERENCE.fullmatch(written):
+    if secret_references.is_reference(written):
         return written
-    masked = _REFERENCE.sub(HIDDEN, written)
+    masked = REFERENCE.sub(HIDDEN, written)
     scheme = _scheme(masked)
     rest = masked.partition("://")[2]
     if _late_at(masked):  # what stands before it may be a secret with a slash in it, or a host and its path
@@ -69,15 +78,15 @@ def mask_address(text: str) -> str:
 def read_address(text: str) -> NotifyAddress:
     """The address with every reference replaced; an `OptionError` when one leads nowhere."""
     written = text.strip()
-    whole = _REFERENCE.fullmatch(written)
-    url = _value(whole) if whole else _REFERENCE.sub(lambda found: quote(_value(found), safe=""), written)
+    is_whole = secret_references.is_reference(written)
+    url = secret_references.fill_in(written, needs=_NEEDS, written=str if is_whole else _quote)
     scheme = _scheme(url)
     if not scheme:
         raise OptionError(
             f"{mask_address(text)} is not the address of a target", remedy="for example webhook+https://host/path"
         )
     parts = {url, url.partition("://")[2], *(part for part in _PARTS.split(url.partition("://")[2]))}
-    parts |= {unquote(part) for part in parts} | {_value(found) for found in _REFERENCE.finditer(written)}
+    parts |= {unquote(part) for part in parts} | {*secret_references.values_in(written, needs=_NEEDS)}
     secrets = tuple(sorted(part for part in parts if len(part) >= _SHORTEST))
     return NotifyAddress(key=key_of(text), shown=mask_address(text), scheme=scheme, url=url, secrets=secrets)
 
@@ -88,7 +97,7 @@ def check_login(text: str, url: str) -> None:
     So does an `@` behind the host, in the text or in the `url` that it stands for: what is a secret there, and which
     server is meant, cannot be told.
     """
-    login = re.match(r"[^:]+://(.*)@", _REFERENCE.sub(_MARK, text.strip()), re.DOTALL)
+    login = re.match(r"[^:]+://(.*)@", REFERENCE.sub(_MARK, text.strip()), re.DOTALL)
     if login and login[1].strip(":") != _MARK:
         raise OptionError(
             f"{mask_address(text)} has its secret written out",
@@ -112,18 +121,5 @@ def _scheme(text: str) -> str:
     return found[1].lower() if found else ""
 
 
-def _value(found: re.Match[str]) -> str:
-    is_file, name = found.groups()
-    if not is_file:
-        value = os.environ.get(name, "").strip()
-        if not value:
-            raise OptionError(f"the variable {name} is not set", remedy=f"a target to notify needs it: export {name}=")
-        return value
-    try:
-        value = Path(name).expanduser().read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text"
-        raise OptionError(f"{name}: {reason}", remedy="a target to notify reads its secret there") from None
-    if not value:
-        raise OptionError(f"{name} is empty", remedy="a target to notify reads its secret there")
-    return value
+def _quote(secret: str) -> str:
+    return quote(secret, safe="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,18 +15,22 @@ from benchwright.config import Notify
 from benchwright.errors import BenchwrightError
 from benchwright.notify import addresses, statuses
 from benchwright.notify.journal import HOUR, DeliveryJournal, Ledger, TargetRecord
-from benchwright.notify.messages import Message, Notice
+from benchwright.notify.messages import CERTAIN, Message, Notice
 from benchwright.notify.notices import notice
-from benchwright.notify.senders import Withdrawing, deliver, sender_at, withdraws
+from benchwright.notify.senders import Withdrawing, deliver, sender_at, takes_updates, withdraws
+from benchwright.notify.targets import all_targets, wants
 from benchwright.records import Estimate, Verdict
+from benchwright.records.causes import by_size, causes_of, head_of
 from benchwright.records.findings import Finding
 from benchwright.report.change_picture import SeriesPicture, png, sketch
 from benchwright.system.http import PassingError
+from benchwright.vcs.forges import Projects
 
 if TYPE_CHECKING:
     from benchwright.store import Store
 
-DAYS = 7  # for which something that cannot be told is tried again
+DAYS = 7  # for which something that cannot be told is tried again, and for which a target knows a cause it was told of
+DRAWN = 10  # findings of a message, at most, that come with a picture of their series
 
 
 class DeliveryOutcome(StrEnum):
@@ -37,6 +41,7 @@ class DeliveryOutcome(StrEnum):
     FAILED = "failed"  # it is tried again later
     LATER = "later"  # the target has had enough for now, or rests after a failure
     DROPPED = "dropped"  # nobody needs it any more, or it failed for too long
+    JOINED = "joined"  # the target was told of its cause: no message is needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +57,19 @@ class MessageDelivery:
 class Notifier:
     """Tells targets of findings, each of each one once, whatever happens in between."""
 
-    def __init__(self, settings: Notify, *, journal: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        settings: Notify,
+        *,
+        journal: Path,
+        clock: Callable[[], float] = time.time,
+        kept: bool = True,
+        projects: Projects | None = None,
+    ) -> None:
         self._settings = settings
         self._journal = DeliveryJournal(journal, clock=clock)
+        self._projects = projects or Projects()  # where commits can be looked at
+        self._kept = kept  # whether targets that the store keeps are told, too
 
     def tell(
         self,
@@ -66,19 +81,24 @@ class Notifier:
     ) -> list[MessageDelivery]:
         """Tells of the findings that are worth it, and of what earlier attempts left; never raises for a target.
 
-        `store` gives the pictures, and says which findings are over by now: these are not told any more, and a status
-        that speaks of nothing else is taken back. `asked` by a person, any finding is worth
-        it and no target rests after a failure; `again` repeats what was told before.
+        `store` gives the pictures and the targets that people keep there, and says which findings are over by now:
+        these are not told any more, and a status that speaks of nothing else is taken back. `asked` by a person, any
+        finding is worth it and no target rests after a failure; `again` repeats what was told before.
         """
-        targets = tuple(dict.fromkeys(self._settings.targets))
+        meant = all_targets(self._settings, store if self._kept else None)
+        targets = [target.address for target in meant]
         try:
             if not targets:
                 return []
             with self._journal.hold() as ledger:
                 for finding in findings:
-                    if asked or (finding.verdict in self._settings.verdicts and finding.state not in statuses.UNTOLD):
-                        self._note(ledger, finding, targets, again)
-                serving = (_TargetDelivery(self._settings, self._journal, ledger, text, store) for text in targets)
+                    if asked or finding.state not in statuses.UNTOLD:
+                        wanting = [target.address for target in meant if asked or wants(target, finding)]
+                        self._note(ledger, finding, wanting, again)
+                serving = (
+                    _TargetDelivery(self._settings, self._journal, ledger, text, store, self._projects)
+                    for text in targets
+                )
                 return [told for one in serving for told in one.serve(rested=asked)]
         except OSError as error:  # what could not be noted is not sent: it would be sent each time
             why = f"{self._journal.path}: {error.strerror or error}"
@@ -103,9 +123,16 @@ class _TargetDelivery:
     """The messages that wait for one target."""
 
     def __init__(
-        self, settings: Notify, journal: DeliveryJournal, ledger: Ledger, text: str, store: Store | None
+        self,
+        settings: Notify,
+        journal: DeliveryJournal,
+        ledger: Ledger,
+        text: str,
+        store: Store | None,
+        projects: Projects,
     ) -> None:
         self._settings, self._journal, self._ledger, self._store = settings, journal, ledger, store
+        self._projects = projects
         self._text, self._key = text, addresses.key_of(text)
         self._record = ledger.of(self._key)
 
@@ -116,19 +143,72 @@ class _TargetDelivery:
         if can_withdraw:
             for finding in statuses.find_returned(self._record, self._store):
                 self._journal.note_due(self._ledger, finding, [self._key])
+        if not rested:  # a person who asks gets a message
+            yield from self._join()
         if waiting := tuple(self._record.waiting):
             left = self._left()
             if why := self._reason_to_wait(left, rested=rested):
                 yield self._make_outcome(waiting, DeliveryOutcome.LATER, why)
                 return
-            one_by_one = len(waiting) <= min(left, self._settings.together)
-            for batch in [(each,) for each in waiting] if one_by_one else [waiting]:
+            groups = self._group(waiting)
+            for batch in groups if len(groups) <= min(left, self._settings.together) else [sum(groups, ())]:
                 told = self._send(batch)
                 yield told
                 if told.outcome is DeliveryOutcome.FAILED:
                     return
-        taken = statuses.find_withdrawable(self._ledger, self._record, self._is_over) if can_withdraw else ()
+        taken = statuses.find_withdrawable(self._ledger, self._record, self._store) if can_withdraw else ()
         yield from self._withdraw(taken or self._find_recovered(), rested=rested)
+
+    def _group(self, waiting: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """The findings of each cause, the largest change first; causes in the order in which they wait."""
+        groups: dict[str, list[str]] = {}
+        for each in waiting:
+            groups.setdefault(self._cause_of(each) or f" {each}", []).append(each)
+        return [tuple(sorted(group, key=self._by_size)) for group in groups.values()]
+
+    def _by_size(self, finding: str) -> tuple[bool, float, str]:
+        return by_size(head_of(self._ledger.findings[finding]))
+
+    def _cause_of(self, finding: str) -> str:
+        known = self._ledger.findings.get(finding)
+        return known.cause if known else ""
+
+    def _join(self) -> Iterator[MessageDelivery]:
+        """Settles what waits and has a cause that the target was told of: nobody wants 300 messages of one commit."""
+        known = self._known_causes()
+        joined = tuple(each for each in self._record.waiting if self._cause_of(each) in known)
+        if joined and not self._wants_updates():
+            commits = {each: known[self._cause_of(each)] for each in joined}
+            self._journal.note_joined(self._ledger, self._key, joined, commits)
+            yield self._make_outcome(joined, DeliveryOutcome.JOINED, "its cause was told before")
+
+    def _known_causes(self) -> dict[str, str]:
+        """The causes of which the target had a message lately that holds, each with the commit of which that spoke."""
+        now, found = self._journal.clock(), {}
+        for each, at in self._record.told_at.items():
+            lately = now - at <= DAYS * 24 * HOUR and each not in self._record.withdrawn
+            if lately and (cause := self._cause_of(each)):
+                found[cause] = self._record.commits.get(each, "")
+        return found
+
+    def _wants_updates(self) -> bool:
+        try:
+            return takes_updates(self._text)
+        except BenchwrightError:  # told when there is something to send
+            return True
+
+    def _commits_of(self, ids: tuple[str, ...]) -> dict[str, str]:
+        """The commit to speak of for each finding: one for those of a cause, the same as in an earlier message."""
+        known = self._known_causes()
+        found: dict[str, str] = {}
+        for group in self._group(ids):
+            culprit = causes_of(self._ledger.findings[each] for each in group)[0].culprit
+            lead = Notice(finding=self._ledger.findings[group[0]]).commit
+            commit = known.get(self._cause_of(group[0])) or (
+                culprit.revision if culprit and culprit.probability >= CERTAIN else lead
+            )
+            found |= dict.fromkeys(group, commit)
+        return found
 
     def _can_withdraw(self) -> bool:
         try:
@@ -176,31 +256,46 @@ class _TargetDelivery:
         return statuses.is_over(self._store, finding)
 
     def _send(self, ids: tuple[str, ...], *, withdraw: bool = False) -> MessageDelivery:
+        commits = {each: self._record.commits.get(each, "") for each in ids} if withdraw else self._commits_of(ids)
         self._journal.note_attempt(self._ledger, self._key, ids)
         pause = 0.0
         try:
-            why = self._send_message(ids, withdraw=withdraw)
+            why = self._send_message(ids, commits, withdraw=withdraw)
         except PassingError as error:
             why, pause = str(error), error.pause
         except BenchwrightError as error:
             why = error.message
         else:
-            note = self._journal.note_withdrawal if withdraw else self._journal.note_delivery
-            note(self._ledger, self._key, ids)
+            if withdraw:
+                self._journal.note_withdrawal(self._ledger, self._key, ids)
+            else:
+                self._journal.note_delivery(self._ledger, self._key, ids, commits)
             return self._make_outcome(ids, DeliveryOutcome.WITHDRAWN if withdraw else DeliveryOutcome.SENT, why)
         self._journal.note_failure(self._ledger, self._key, ids, why, pause)
         return self._make_outcome(ids, DeliveryOutcome.FAILED, why)
 
-    def _send_message(self, ids: tuple[str, ...], *, withdraw: bool) -> str:
+    def _send_message(self, ids: tuple[str, ...], commits: Mapping[str, str], *, withdraw: bool) -> str:
         sender = sender_at(self._text)
         known = (self._ledger.findings[each] for each in ids)
-        notices = tuple(notice(f, self._store, link=self._settings.link, picture=sender.pictures) for f in known)
+        notices = tuple(
+            notice(
+                finding,
+                self._store if number < DRAWN else None,
+                link=self._settings.link,
+                picture=sender.pictures,
+                code=self._projects.links(finding.repository),
+                at=commits.get(finding.id, ""),
+            )
+            for number, finding in enumerate(known)
+        )
         # The time that they wait since tells a repetition that a person asked for from a second attempt.
         since = self._record.withdrawing if withdraw else self._record.waiting
         parts = [self._key, *(f"{each} {since[each]}" for each in sorted(ids))]
         identity = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
         send = sender.withdraw if withdraw and isinstance(sender, Withdrawing) else sender.send
-        message = Message(id=identity, notices=notices, resolved=withdraw and send == sender.send)
+        joined = not withdraw and all(self._cause_of(each) in self._known_causes() for each in ids)
+        resolved = withdraw and send == sender.send
+        message = Message(id=identity, notices=notices, resolved=resolved, joined=joined)
         return deliver(send, message, addresses.mask_address(self._text))
 
     def _make_outcome(self, findings: tuple[str, ...], outcome: DeliveryOutcome, why: str) -> MessageDelivery:

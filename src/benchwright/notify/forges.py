@@ -18,6 +18,7 @@ from benchwright.notify.senders import check_accepted, check_server
 from benchwright.records import Verdict
 from benchwright.records.findings import Finding
 from benchwright.report.findings import title
+from benchwright.report.issue_text import mark_of
 from benchwright.system.http import HttpAnswer, call
 
 MOST_PAGES = 10  # of comments that are looked through, a hundred each
@@ -77,10 +78,7 @@ def read_place(address: NotifyAddress, *, api: str, request: str, tokens: Tokens
     server = options.get("api", api).rstrip("/")
     check_server(server, what=address.shown, secure=True)
     token = unquote(login.strip(":")) or tokens.find(address.shown)
-    if not token or not all("!" <= sign <= "~" for sign in token):  # what a header takes
-        raise OptionError(
-            f"{address.shown}: its token has characters that no token has", remedy="is it more than one line?"
-        )
+    check_token(token, address.shown)
     return ForgeRepository(
         path=path,
         request=number,
@@ -90,6 +88,12 @@ def read_place(address: NotifyAddress, *, api: str, request: str, tokens: Tokens
         shown=address.shown,
         token=token,
     )
+
+
+def check_token(token: str, where: str) -> None:
+    """Raises an `OptionError` for a token that a header cannot hold."""
+    if not token or not all("!" <= sign <= "~" for sign in token):
+        raise OptionError(f"{where}: its token has characters that no token has", remedy="is it more than one line?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +200,7 @@ def _cut(words: str) -> str:
 
 
 def _mark(notice: Notice) -> str:
-    return f"<!-- benchwright {notice.finding.id} -->"
+    return mark_of(notice.finding.id)
 
 
 def _is_wanted(options: Mapping[str, str], name: str, address: NotifyAddress) -> bool:

@@ -1,15 +1,15 @@
 """The journal of deliveries, which findings wait for which target: JSON lines that `kill -9` does not confuse.
 
 A line is one of: `due` (a finding and the targets that are to hear of it), `trying` (a message is about to go out),
-`told`, `failed`, `dropped`, `over` (what was told no longer stands), `withdrawn` (and the target knows). A line that
-was cut off by a crash is passed over.
+`told`, `joined` (its cause was told before, so that no message goes out), `failed`, `dropped`, `over` (what was told no
+longer stands), `withdrawn` (and the target knows). A line that was cut off by a crash is passed over.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -34,6 +34,8 @@ class TargetRecord:
     waiting: dict[str, float] = field(default_factory=dict)  # finding -> since when
     settled: set[str] = field(default_factory=set)  # told, or dropped
     told: set[str] = field(default_factory=set)
+    told_at: dict[str, float] = field(default_factory=dict)  # finding -> when a message of it arrived
+    commits: dict[str, str] = field(default_factory=dict)  # finding -> the commit at which it was told
     withdrawing: dict[str, float] = field(default_factory=dict)  # finding -> since when it is to be taken back
     withdrawn: set[str] = field(default_factory=set)
     tried: list[float] = field(default_factory=list)  # when messages went out
@@ -80,9 +82,15 @@ class DeliveryJournal:
         """Notes that a message goes out now. Should its outcome never be known, it counts as failed."""
         self._write(ledger, what="trying", target=target, findings=[*findings])
 
-    def note_delivery(self, ledger: Ledger, target: str, findings: Iterable[str]) -> None:
-        """Notes that a message arrived."""
-        self._write(ledger, what="told", target=target, findings=[*findings])
+    def note_delivery(
+        self, ledger: Ledger, target: str, findings: Iterable[str], commits: Mapping[str, str] | None = None
+    ) -> None:
+        """Notes that a message arrived, and of which commits it spoke."""
+        self._write(ledger, what="told", target=target, findings=[*findings], commits=dict(commits or {}))
+
+    def note_joined(self, ledger: Ledger, target: str, findings: Iterable[str], commits: Mapping[str, str]) -> None:
+        """Notes that no message is needed: the target knows the cause of these findings."""
+        self._write(ledger, what="joined", target=target, findings=[*findings], commits=dict(commits))
 
     def note_failure(self, ledger: Ledger, target: str, findings: Iterable[str], why: str, pause: float = 0.0) -> None:
         """Notes that a message did not arrive; `pause` is how many seconds the target asked for."""
@@ -135,17 +143,20 @@ def _apply_event(record: TargetRecord, what: str, at: float, line: dict[str, Any
     elif what == "over":
         for finding in line["findings"]:
             record.withdrawing.setdefault(finding, at)
-    elif what in ("told", "dropped", "withdrawn"):
+    elif what in ("told", "joined", "dropped", "withdrawn"):
         for finding in line["findings"]:
             _settle(record, what, finding)
-        if what != "dropped":
+            if what == "told":
+                record.told_at[finding] = at
+        record.commits.update(line.get("commits") or {})
+        if what not in ("dropped", "joined"):
             record.failures, record.resting_until = 0, 0.0
 
 
 def _settle(record: TargetRecord, what: str, finding: str) -> None:
     """Ends the wait of a finding, or of its withdrawal, for a target."""
     taking_back = record.withdrawing.pop(finding, None) is not None
-    if what == "told":
+    if what in ("told", "joined"):
         record.told.add(finding)
         record.withdrawn.discard(finding)
     elif taking_back or what == "withdrawn":

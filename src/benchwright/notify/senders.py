@@ -66,6 +66,12 @@ def withdraws(text: str) -> bool:
     return hasattr(plugins.load("notifiers", _kind(addresses.read_address(text))), "withdraw")
 
 
+def takes_updates(text: str) -> bool:
+    """Whether the target is to hear of each series that joins a cause it was told of. An `OptionError` as above."""
+    adapter = plugins.load("notifiers", _kind(addresses.read_address(text)))
+    return bool(getattr(adapter, "updates", False))
+
+
 def _kind(address: NotifyAddress) -> str:
     kind = address.scheme.partition("+")[0]
     known = kind in plugins.BUILTIN["notifiers"] or kind in plugins.names("notifiers")

@@ -32,6 +32,7 @@ class Webhook:
 
     name = "webhook"
     pictures = True
+    updates = True  # a program wants to know of every finding
 
     def __init__(self, address: NotifyAddress) -> None:
         parts = urlsplit(address.url)
@@ -68,13 +69,14 @@ def _bytes_of(secret: str, where: str) -> bytes:
 
 
 def _document(message: Message) -> dict[str, Any]:
-    kind = "test" if message.test else "resolved" if message.resolved else "findings"
+    kind = "test" if message.test else "resolved" if message.resolved else "joined" if message.joined else "findings"
     return {
         "type": f"benchwright.{kind}",
         "version": 1,
         "id": message.id,
         "title": message.title,
         "text": message.text,
+        "causes": [*dict.fromkeys(notice.finding.cause for notice in message.notices if notice.finding.cause)],
         "findings": [_entry(notice) for notice in message.notices],
     }
 
@@ -84,6 +86,7 @@ def _entry(notice: Notice) -> dict[str, Any]:
         "finding": json.loads(schema.dumps(notice.finding)),
         "commit": notice.commit,
         "link": notice.link,
+        "code_link": notice.code_link,
         "sketch": notice.sketch,
         "picture": base64.b64encode(notice.picture).decode(),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,14 +23,17 @@ _SPREADS = 8  # from the middle to nine tenths of the calls: what lies further o
 _SHARES = np.unique(np.concatenate([np.linspace(0, 1, 101), 1 - np.logspace(-2, -5, 31)]))
 
 
-def distributions(result: Result) -> list[Distribution]:
-    """One for each column that has calls. The result must have its samples."""
-    return list(_each(result))
+def distributions(result: Result, others: Sequence[Result] = ()) -> list[Distribution]:
+    """One for each column that has calls; those of `others`, further rounds, count as well. All must have samples.
+
+    Every call weighs the same, whichever round it is of. Over time the first result alone is drawn.
+    """
+    return list(_each(result, others))
 
 
-def _each(result: Result) -> Iterator[Distribution]:
+def _each(result: Result, others: Sequence[Result]) -> Iterator[Distribution]:
     for column in COLUMNS:
-        found = calls([result], column)
+        found = calls([result, *others], column)
         if found is None:
             continue
         edges = _edges(found)

@@ -6,7 +6,7 @@ import time
 
 from benchwright.errors import StoreError
 from benchwright.pages.lines import milliseconds
-from benchwright.pages.runs import case_lines
+from benchwright.pages.run_tables import case_lines
 from benchwright.pages.shapes import CaseLine, Live, LiveRun
 from benchwright.store.archive import Archive, Progress
 from benchwright.store.live import STALE_AFTER

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
-from itertools import chain
 
-from benchwright import plugins
+from benchwright.analysis.geomeans import suite_of as suite_of
 from benchwright.records import Environment, Value
 from benchwright.store.archive import Archive
 
-_DIVIDER = re.compile(r"/|::")
 _UNKNOWN = "unavailable"
 _DIGITS = 6  # of a machine's key, where nothing else tells two apart
 
@@ -28,20 +24,24 @@ def names_of(environments: Mapping[str, Environment]) -> dict[str, str]:
     for more in (_host, _memory):
         counts = Counter(found.values())
         for key in [key for key, name in found.items() if counts[name] > 1]:
-            if said := more(environments[key]):
+            if (said := more(environments[key])) and said != found[key]:
                 found[key] = f"{found[key]}, {said}"
     counts = Counter(found.values())
     return {key: name if counts[name] == 1 else f"{name} #{key[:_DIGITS]}" for key, name in found.items()}
 
 
 def machine_name(environment: Environment) -> str:
-    """What is measured on: the device or the image, else the CPU with its cores, and what accelerates it."""
+    """What is measured on: the device or the image, else the CPU with its cores, and what accelerates it.
+
+    Imported results may not know the CPU: then the host's name.
+    """
     system, machine = environment.system, environment.machine
     device, image = system.get("device"), system.get("image")
     parts = [_text(device.get("name")) or _text(device.get("serial"))] if isinstance(device, dict) else []
     if not any(parts):
         cores = machine.get("cores")
-        cpu = " ".join(_text(machine.get("cpu")).split()) or _text(system.get("architecture")) or "a machine"
+        cpu = " ".join(_text(machine.get("cpu")).split()) or _host(environment)
+        cpu = cpu or _text(system.get("architecture")) or "unknown machine"
         parts = [f"{cpu}, {cores} cores" if isinstance(cores, int) else cpu]
     parts += [name for one in environment.accelerators[:1] if (name := _text(one.get("name")))]
     if isinstance(image, dict) and (name := _text(image.get("name"))):
@@ -49,31 +49,10 @@ def machine_name(environment: Environment) -> str:
     return ", ".join(parts)
 
 
-def suite_of(case: str) -> str:
-    """The suite of a case: what its name begins with, up to the first `/` or `::`.
-
-    A file is called without its ending, where that is one of a benchmark or a model: `alexa_v0.1.onnx` is `alexa_v0.1`.
-    Of a dotted Python name the first part counts: `models.resnet.Train.benchmark_1` is of `models`.
-    """
-    name = _DIVIDER.split(case, maxsplit=1)[0]
-    if not name:
-        return case
-    stem, dot, ending = name.rpartition(".")
-    if stem and f".{ending}" in _endings():
-        return stem
-    parts = name.split(".")
-    return parts[0] if dot and all(part.isidentifier() for part in parts) else name
-
-
-@cache
-def _endings() -> frozenset[str]:
-    """What the files that hold benchmarks, tasks, specs and models end in."""
-    loaded = (plugins.load("runtimes", name).extensions for name in plugins.BUILTIN["runtimes"])
-    return frozenset([".py", ".toml", ".cfg", ".json", ".yaml", ".yml", *chain.from_iterable(loaded)])
-
-
 def _host(environment: Environment) -> str:
-    return _text(environment.system.get("host"))
+    """The host's name; of a machine that `--host` reached, the name that was given there."""
+    host = environment.system.get("host")
+    return _text(host.get("name")) if isinstance(host, dict) else _text(host)
 
 
 def _memory(environment: Environment) -> str:

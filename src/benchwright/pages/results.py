@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from benchwright import schema
@@ -9,19 +10,25 @@ from benchwright.errors import StoreError
 from benchwright.pages import at_once
 from benchwright.pages.distributions import distributions
 from benchwright.pages.lines import milliseconds
-from benchwright.pages.shapes import ResultView
+from benchwright.pages.machines import quarantine_line
+from benchwright.pages.shapes import QuarantineLine, ResultView
 from benchwright.records import Result, Status
+from benchwright.records.machines import Quarantines
 from benchwright.schema.parsing import json_mapping
 from benchwright.store.archive import Archive
 from benchwright.units import whole_number
 
-AGED = "The single calls of this result were removed to save space; its metrics stay."
-FOLDED = "The single calls were folded to save space: how long they took is still known, in which order is not."
+AGED = "The individual calls of this result were removed to save space; its metrics are kept."
+_ROUNDS = 50  # whose calls are put together, beside one
+FOLDED = "The individual calls were condensed to save space: their durations are kept, their order is not."
 
 
 @at_once
-def result_view(archive: Archive, reference: str) -> ResultView:
-    """The result of that id, or of the row's number that a series names."""
+def result_view(archive: Archive, reference: str, *, together: bool = False) -> ResultView:
+    """The result of that id, or of the row's number that a series names.
+
+    With `together`, the distributions are those of all rounds of its case, in its run and on its machine.
+    """
     run_id, result = _find_result(archive, reference)
     result = replace(result, samples=archive.samples(result.id))
     run = archive.header(run_id)
@@ -31,6 +38,7 @@ def result_view(archive: Archive, reference: str) -> ResultView:
         if one.case == result.case.name and json_mapping(one.params) == dict(result.case.params)
     ]
     case = result.case
+    others = _other_rounds(archive, result, [name for _, name in rounds]) if together else []
     return ResultView(
         id=result.id,
         run=run_id,
@@ -49,7 +57,8 @@ def result_view(archive: Archive, reference: str) -> ResultView:
         revision=result.revision or run.revision,
         metrics=[replace(metric, values=()) for metric in result.metrics],
         series={metric.name: schema.series_key(case, result.environment, metric.name) for metric in result.metrics},
-        distributions=distributions(result),
+        distributions=distributions(result, others),
+        distributed=1 + len(others),
         note=_note(result),
         timelines=result.timelines,
         operators=result.operators,
@@ -62,7 +71,26 @@ def result_view(archive: Archive, reference: str) -> ResultView:
         environment=schema.encode(result.environment),
         command=run.command,
         rounds=[name for _, name in sorted(rounds)],
+        quarantine=_quarantine(archive, result),
     )
+
+
+def _other_rounds(archive: Archive, result: Result, names: Sequence[str]) -> list[Result]:
+    """The other results of these names that are of the same machine and have calls, the first of them."""
+    found = list[Result]()
+    for name in names:
+        if name != result.id and len(found) < _ROUNDS:
+            other = archive.result(name)[1]
+            if schema.environment_key(other.environment) == schema.environment_key(result.environment):
+                found.append(replace(other, samples=archive.samples(name)))
+    return [other for other in found if other.samples]
+
+
+def _quarantine(archive: Archive, result: Result) -> QuarantineLine | None:
+    machine = schema.environment_key(result.environment)
+    held = Quarantines(archive.quarantines(machine))
+    found = held.covering(machine, milliseconds(result.started_at) * 1000)
+    return quarantine_line(found) if found else None
 
 
 def _find_result(archive: Archive, reference: str) -> tuple[str, Result]:

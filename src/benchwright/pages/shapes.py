@@ -8,17 +8,76 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from benchwright.pages.compared_shapes import Cell as Cell
+from benchwright.pages.compared_shapes import ComparedColumn as ComparedColumn
+from benchwright.pages.compared_shapes import ComparedLine as ComparedLine
+from benchwright.pages.compared_shapes import Comparison as Comparison
+from benchwright.pages.compared_shapes import Difference as Difference
+from benchwright.pages.compared_shapes import Matrix as Matrix
+from benchwright.pages.compared_shapes import MeanColumn as MeanColumn
+from benchwright.pages.compared_shapes import MeanRatio as MeanRatio
+from benchwright.pages.compared_shapes import Missing as Missing
+from benchwright.pages.compared_shapes import Pareto as Pareto
+from benchwright.pages.compared_shapes import ParetoPoint as ParetoPoint
+from benchwright.pages.compared_shapes import Side as Side
+from benchwright.pages.lab_shapes import LabJobLine as LabJobLine
+from benchwright.pages.lab_shapes import LabMachineLine as LabMachineLine
+from benchwright.pages.lab_shapes import LabPage as LabPage
+from benchwright.pages.lab_shapes import LabSubmissionView as LabSubmissionView
+from benchwright.pages.list_shapes import CausesPage as CausesPage
+from benchwright.pages.list_shapes import Facet as Facet
+from benchwright.pages.list_shapes import FacetValue as FacetValue
+from benchwright.pages.list_shapes import FindingsPage as FindingsPage
+from benchwright.pages.list_shapes import PriceMark as PriceMark
+from benchwright.pages.list_shapes import Release as Release
+from benchwright.pages.list_shapes import RunsPage as RunsPage
+from benchwright.pages.list_shapes import SeriesPage as SeriesPage
+from benchwright.pages.list_shapes import SeriesView as SeriesView
+from benchwright.pages.list_shapes import ViewLine as ViewLine
+from benchwright.pages.list_shapes import ViewsPage as ViewsPage
 from benchwright.pages.parts import About as About
 from benchwright.pages.parts import CaseLine as CaseLine
+from benchwright.pages.parts import CauseLine as CauseLine
+from benchwright.pages.parts import CauseView as CauseView
+from benchwright.pages.parts import ControlLine as ControlLine
+from benchwright.pages.parts import FailedCase as FailedCase
 from benchwright.pages.parts import FindingLine as FindingLine
+from benchwright.pages.parts import HealthLine as HealthLine
+from benchwright.pages.parts import IssueDraft as IssueDraft
+from benchwright.pages.parts import Judging as Judging
+from benchwright.pages.parts import LeaseLine as LeaseLine
+from benchwright.pages.parts import Linked as Linked
+from benchwright.pages.parts import MachineCase as MachineCase
+from benchwright.pages.parts import MachineCell as MachineCell
+from benchwright.pages.parts import MachineLine as MachineLine
+from benchwright.pages.parts import MachineNotice as MachineNotice
+from benchwright.pages.parts import MachineNotices as MachineNotices
+from benchwright.pages.parts import MachinesPage as MachinesPage
+from benchwright.pages.parts import MachineTable as MachineTable
+from benchwright.pages.parts import MachineView as MachineView
 from benchwright.pages.parts import Mark as Mark
+from benchwright.pages.parts import Noise as Noise
 from benchwright.pages.parts import Note as Note
 from benchwright.pages.parts import Page as Page
+from benchwright.pages.parts import QuarantineLine as QuarantineLine
 from benchwright.pages.parts import RunLine as RunLine
 from benchwright.pages.parts import SeriesLine as SeriesLine
+from benchwright.pages.parts import WarnedCases as WarnedCases
+from benchwright.pages.settings_shapes import AuditLine as AuditLine
+from benchwright.pages.settings_shapes import AuditPage as AuditPage
+from benchwright.pages.settings_shapes import MuteLine as MuteLine
+from benchwright.pages.settings_shapes import PeoplePage as PeoplePage
+from benchwright.pages.settings_shapes import PersonLine as PersonLine
+from benchwright.pages.settings_shapes import PreviewedFinding as PreviewedFinding
+from benchwright.pages.settings_shapes import RulePreview as RulePreview
+from benchwright.pages.settings_shapes import RulesPage as RulesPage
+from benchwright.pages.settings_shapes import TargetLine as TargetLine
+from benchwright.pages.settings_shapes import TargetsPage as TargetsPage
+from benchwright.pages.settings_shapes import ThresholdLine as ThresholdLine
+from benchwright.pages.settings_shapes import TokenLine as TokenLine
+from benchwright.pages.settings_shapes import TokensPage as TokensPage
 from benchwright.records import (
     Artifact,
-    Estimate,
     Failure,
     Metric,
     Operator,
@@ -28,37 +87,8 @@ from benchwright.records import (
     Status,
     Timeline,
     Value,
-    Verdict,
 )
 from benchwright.records.findings import Remark, Suspect
-
-# ---- lists ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunsPage(Page):
-    """GET runs"""
-
-    runs: Sequence[RunLine]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesPage(Page):
-    """GET series"""
-
-    series: Sequence[SeriesLine]
-    cases: Sequence[str]  # every case, for the filters
-    metrics: Sequence[str]
-    machines: Mapping[str, str]  # key -> name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingsPage(Page):
-    """GET findings"""
-
-    findings: Sequence[FindingLine]
-    counts: Mapping[str, int]  # by state
-
 
 # ---- overview ----
 
@@ -93,146 +123,30 @@ class SuiteLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
+class Overview(Linked):
     """GET overview"""
 
     runs: Sequence[RunLine]  # the newest
-    worse: Sequence[FindingLine]  # open, the largest effect first
-    better: Sequence[FindingLine]
+    causes: Sequence[CauseLine]  # of open findings: those with something worse first, the largest change first
+    worse: Sequence[FindingLine]  # the largest of each cause that made something worse
+    better: Sequence[FindingLine]  # the same of the other causes
     failing: Sequence[Failing]
     suites: Sequence[SuiteLine]
-    counts: Mapping[str, int]  # runs, series, points, machines, findings
-
-
-# ---- series ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesView:
-    """GET series/KEY: columns of equal length, oldest first. `run` and `revision` index `runs` and `revisions`."""
-
-    line: SeriesLine
-    at: Sequence[int]
-    point: Sequence[float]
-    low: Sequence[float | None]
-    high: Sequence[float | None]
-    run: Sequence[int]
-    revision: Sequence[int]
-    result: Sequence[int]
-    runs: Sequence[str]
-    revisions: Sequence[str]
-    subjects: Mapping[str, str]  # of the revisions that are known, by id
-    marks: Sequence[Mark]
-    notes: Sequence[Note]
-    related: Sequence[SeriesLine]  # other metrics of the case, and other machines and params
-
-
-# ---- compare ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """One side of a comparison: `run:ID`, `revision:ID`, `machine:KEY` or `runtime:NAME`."""
-
-    given: str
-    label: str
-    runs: Sequence[str]
-    at: int
-    revision: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedLine:
-    """One metric of one case on both sides; None where a side has none."""
-
-    case: str
-    params: Mapping[str, Scalar]
-    metric: str
-    unit: str
-    better: str
-    before: Estimate | None
-    after: Estimate | None
-    ratio: Estimate | None
-    verdict: Verdict
-    sentence: str
-    before_result: str  # id of one result, for the distributions; "" where there is none
-    after_result: str
-    series: Sequence[str]  # keys
-    machine: str = ""  # its name, where a side has several
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """One fact that differs between the sides."""
-
-    what: str  # packages.numpy, knobs.governor, ...
-    before: Value
-    after: Value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """GET compare?a=SIDE&b=SIDE"""
-
-    a: Side
-    b: Side
-    lines: Sequence[ComparedLine]  # the largest effect first
-    differences: Sequence[Difference]
-    metrics: Sequence[str]  # that there are
-    counts: Mapping[str, int]  # by verdict
-    notes: Sequence[str]
-
-
-# ---- matrix ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One place of a matrix."""
-
-    row: int
-    column: int
-    estimate: Estimate
-    relative: float | None  # to the baseline's value of the same row
-    series: str
-    result: str
-    run: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
-    """A place of a matrix whose newest try gave no number; a cell may still show an older one."""
-
-    row: int
-    column: int
-    status: Status
-    reason: str
-    run: str
-    result: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix:
-    """GET matrix?metric=&rows=&columns=&baseline=: newest values by two dimensions."""
-
-    metric: str
-    unit: str
-    better: str
-    rows: Sequence[str]
-    columns: Sequence[str]
-    cells: Sequence[Cell]
-    baseline: str  # the column others are relative to, or ""
-    metrics: Sequence[str]  # what else could be shown
-    dimensions: Sequence[str]  # model, runtime, device, machine, batch_size, ...
-    row_dimension: str
-    column_dimension: str
-    # what is fixed: dimension -> chosen, and what could be chosen
-    chosen: Mapping[str, str]
-    choices: Mapping[str, Sequence[str]]
-    missing: Sequence[Missing] = ()
+    counts: Mapping[str, int]  # runs, series, points, machines, findings; of open findings: open, worse, causes...
+    judging: Judging
 
 
 # ---- run and result ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdviceLine:
+    """Which case of a run to choose for an aim, as the HTML report says it."""
+
+    aim: str
+    text: str
+    case: str  # its label; "" where no case meets the aim
+    rivals: Sequence[str]  # labels of those that cannot be told from it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +159,7 @@ class ObjectiveLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunView:
+class RunView(Linked):
     """GET runs/RUN"""
 
     line: RunLine
@@ -254,10 +168,23 @@ class RunView:
     reason: str
     baseline: str
     previous: str  # the run before it that measured the same, "" when there is none
-    cases: Sequence[CaseLine]
+    cases: Sequence[CaseLine]  # a page of them
     machines: Mapping[str, str]
     objectives: Sequence[ObjectiveLine]
     rates: Sequence[str]  # of open loops: what was asked for, drawn and delivered
+    quarantines: Mapping[str, QuarantineLine] = field(default_factory=dict)  # by machine: those it was measured in
+    advice: Sequence[AdviceLine] = ()
+    cautions: Sequence[str] = ()  # before choosing by these measurements
+    next: str = ""  # `after` of the next page of cases; "" on the last one
+    case_count: int = 0  # in all
+    found: int = 0  # that have the words which were asked for
+    metrics: Sequence[str] = ()  # of all cases, those that are judged first
+    warned: Sequence[WarnedCases] = ()  # of all cases
+    failing: Sequence[FailedCase] = ()  # the first 50
+    by_machine: MachineTable | None = None  # where several machines measured the same cases
+    prices: Sequence[str] = ()  # what its costs rest on: shape, market, day, amount and source
+    leases: Sequence[LeaseLine] = ()  # the machines of clouds that were leased for it, the first 200
+    instances: Sequence[str] = ()  # how much instances of one shape differ, in words, for each case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,7 +201,7 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResultView:
+class ResultView(Linked):
     """GET results/RESULT"""
 
     id: str
@@ -307,13 +234,15 @@ class ResultView:
     environment: Mapping[str, Value]
     command: Sequence[str]
     rounds: Sequence[str]  # the other results of the same case in the run, by round
+    quarantine: QuarantineLine | None = None  # the one it was measured in: it is not judged
+    distributed: int = 1  # rounds whose calls the distributions show
 
 
 # ---- findings ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindingView:
+class FindingView(Linked):
     """GET findings/ID"""
 
     line: FindingLine
@@ -326,41 +255,7 @@ class FindingView:
     commands: Sequence[str]  # what to do next: bisect, ab, show
     view: SeriesView | None  # its picture
     calibration: str = ""  # how often the machine gives false alarms; "" where nobody knows
-
-
-# ---- machines ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noise:
-    """How much the rounds of runs differ on a machine: one point a run, the median over its cases."""
-
-    at: Sequence[int]
-    spread: Sequence[float]  # relative half-width of the intervals, a share
-    runs: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineLine:
-    """Who measured what."""
-
-    key: str
-    name: str
-    facts: Mapping[str, Value]
-    results: int
-    failed: int
-    cases: int
-    first_at: int
-    last_at: int
-    noise: Noise
-    calibration: Mapping[str, str] = field(default_factory=dict)  # how often it gives false alarms; empty: not known
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachinesPage:
-    """GET machines"""
-
-    machines: Sequence[MachineLine]
+    siblings: int = 0  # how many more findings have its cause
 
 
 # ---- live ----

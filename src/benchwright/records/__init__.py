@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from benchwright.records.code import clean_repository
+
 if TYPE_CHECKING:
     Int64s = array[int]
 else:  # array cannot be subscripted before Python 3.12
@@ -73,6 +75,7 @@ class Objective:
     metric: str
     relation: str  # "<", "<=", ">", ">="
     bound: float
+    unit: str = ""  # of money its currency; of other metrics the unit is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,6 +308,13 @@ class Revision:
     committed_at: str = ""
     subject: str = ""
     author: str = ""  # known where a history was read
+    tags: tuple[str, ...] = ()  # what the repository calls it: releases
+    repository: str = ""  # its web address, never with a login: anything else is dropped
+    pull_request: int = 0  # the number of the pull or merge request that it came with; 0: none is known
+
+    def __post_init__(self) -> None:
+        if self.repository:  # it may come from anywhere, and a token in it must not be kept
+            object.__setattr__(self, "repository", clean_repository(self.repository))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,6 +347,9 @@ class Result:
 
 CALIBRATION_TAG = "benchwright-calibration"  # of the runs that keep what `env --calibrate` found; no list shows them
 CALIBRATION = "calibration of this machine"  # the name of their only case
+CONTROL_TAG = "benchwright-control"  # of the runs of a machine's control benchmark; no list shows them
+CONTROL = "machine control: "  # how the names of their cases begin
+MORE_ROUNDS = 4  # times as many rounds at most, when a precision was asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

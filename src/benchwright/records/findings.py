@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import TypedDict
 
 from benchwright.records import Better, Estimate, Value, Verdict
+from benchwright.records.code import clean_repository
 
 REFUTED = "refuted"  # of a remark: pairs of processes do not show the change
+VANISHED, ABSORBED = "vanished", "absorbed"  # of a remark: runs do not show it any more; it is part of a drift
+QUARANTINED = "quarantined"  # of a remark: it was told of results that were put into quarantine since
+BISECTED = "bisected"  # of a remark: commits were measured against each other, and the suspects are what that says
 
 
 class State(StrEnum):
@@ -32,6 +38,7 @@ class Suspect:
     subject: str = ""
     author: str = ""
     effect: Estimate | None = None  # of this revision alone, as a ratio, where it was measured against its parent
+    pull_request: int = 0  # the number of the request that it came with; 0: none is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +103,27 @@ class Finding:
     assignee: str = ""
     remarks: tuple[Remark, ...] = ()
     drift: Drift | None = None  # None: the value changed at once
+    cause: str = ""  # id of the cause that it shares with others (`records.causes`); a store gives it one
+    repository: str = ""  # of its revisions: a web address, never with a login
+
+    def __post_init__(self) -> None:
+        if self.repository:
+            object.__setattr__(self, "repository", clean_repository(self.repository))
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether people were told of it: not while it is suspected, nor when it was given up before."""
+        return self.state is not State.SUSPECTED and self.last_event not in (VANISHED, REFUTED, ABSORBED)
 
     @property
     def last_event(self) -> str:
         """What the newest remark tells of, comments apart: `suspected`, `confirmed`, `refuted` ..."""
         return next((remark.what for remark in reversed(self.remarks) if remark.what != "comment"), "")
+
+    def is_at_least(self, smallest: float) -> bool:
+        """Whether the change is as large as this share: a factor of 1.1 or of 1 / 1.1 is a change of 10 %."""
+        ratio = self.effect.point
+        return ratio > 0 and abs(math.log(ratio)) >= math.log1p(smallest) - 1e-12
 
     def settles(self, revision: str) -> bool:
         """Whether the finding also speaks of a like change that came near it, at that revision.
@@ -110,8 +133,57 @@ class Finding:
         return self.last_event != REFUTED or not revision or revision in self.revisions
 
 
+STATE_WORDS = {  # of a remark: what a person did who put a finding into this state
+    State.SUSPECTED: "suspected",
+    State.OPEN: "reopened",
+    State.ACKNOWLEDGED: "acknowledged",
+    State.RESOLVED: "resolved",
+    State.IGNORED: "ignored",
+}
+_FROM = {  # which findings of a cause a change of state is for
+    State.ACKNOWLEDGED: (State.OPEN,),
+    State.RESOLVED: (State.OPEN, State.ACKNOWLEDGED),
+    State.IGNORED: (State.OPEN, State.ACKNOWLEDGED),
+    State.OPEN: (State.ACKNOWLEDGED, State.RESOLVED, State.IGNORED),
+    State.SUSPECTED: (),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Triage:
+    """What somebody makes of a finding, or of all findings of a cause; what is None stays as it is."""
+
+    state: State | None = None
+    assignee: str | None = None
+    comment: str = ""
+
+    def steps(self, finding: Finding, who: str, at: str) -> list[tuple[Remark, FindingChanges]]:
+        """The lines of the finding's story, and what changes with each; the comment goes with the first of them."""
+        found: list[tuple[str, str, FindingChanges]] = []
+        if self.state is not None and self.state is not finding.state:
+            found.append((STATE_WORDS[self.state], self.comment, {"state": self.state}))
+        if self.assignee is not None and self.assignee != finding.assignee:
+            said = f"to {self.assignee}" if self.assignee else "to nobody"
+            text = f"{said}. {self.comment}" if self.comment and not found else said
+            found.append(("assigned", text, {"assignee": self.assignee}))
+        if not found and self.comment:
+            found.append(("comment", self.comment, {}))
+        return [(Remark(at=at, who=who, what=what, text=text), changes) for what, text, changes in found]
+
+    def meant(self, findings: Sequence[Finding]) -> list[Finding]:
+        """Those findings of one cause that this is for.
+
+        Not those that nobody was told of while others were, nor those that are past it: who acknowledges a cause does
+        not take up again what is resolved.
+        """
+        told = [finding for finding in findings if finding.is_reported]
+        if self.state is None or not told:
+            return told or list(findings)
+        return [finding for finding in told if finding.state in _FROM[self.state]]
+
+
 class FindingChanges(TypedDict, total=False):
-    """The fields of a finding that a store changes: all but its id, its series and its remarks, which are added to."""
+    """The fields of a finding that a store changes: all but its id, its series, its cause and its remarks."""
 
     before: Estimate
     after: Estimate
@@ -133,6 +205,7 @@ class FindingChanges(TypedDict, total=False):
     why: Mapping[str, Value]
     assignee: str
     drift: Drift | None
+    repository: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +247,21 @@ class FindingRules:
 
 def matches(pattern: str, name: str) -> bool:
     """Whether the name is the pattern's, in which `*` stands for anything."""
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
+    return wildcard(pattern).fullmatch(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def wildcard(pattern: str) -> re.Pattern[str]:
+    """The regular expression of a name in which only `*` is special.
+
+    Each part is taken where it occurs first, and nowhere else is tried: that finds the same, and what anybody may ask
+    for does not take longer with every `*`.
+    """
+    first, *others = map(re.escape, pattern.split("*"))
+    if not others:
+        return re.compile(first)
+    taken = "".join(f"(?>.*?{part})" for part in others[:-1] if part)
+    return re.compile(f"{first}{taken}.*{others[-1]}", re.DOTALL)
 
 
 def verdict_of(effect: float, better: Better) -> Verdict:

@@ -145,6 +145,7 @@ class Trial:
     seconds: float = 0.0
     interrupted: bool = False
     unsaved: tuple[str, ...] = ()  # where results are that the store did not take
+    machine: str = ""  # that measured both sides; "": this one
 
     @property
     def built(self) -> bool:

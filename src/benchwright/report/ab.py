@@ -63,7 +63,8 @@ def headline(trial: Trial) -> str:
     words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _ORDER if counts[verdict])
     failed = sum(row.failed for row in trial.rows)
     words = ", ".join(part for part in (words, f"{failed} failed" if failed else "") if part)
-    return f"{_label_side(trial.treatment)} against {_label_side(trial.control)}: {words or 'nothing was compared'}"
+    sides = f"{_label_side(trial.treatment)} against {_label_side(trial.control)}"
+    return f"{sides}{' on ' * bool(trial.machine)}{trial.machine}: {words or 'nothing was compared'}"
 
 
 def rules(trial: Trial) -> str:

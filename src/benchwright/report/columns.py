@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from benchwright.analysis.judged_metrics import directions_of, judged_metrics
 from benchwright.analysis.rows import Row
 from benchwright.execution.pricing import COST, THROUGHPUT
-from benchwright.records import Better
+from benchwright.records import Better, Metric
+from benchwright.records.costs import (
+    AT_MAX_RATE,
+    ENERGY_PER_ITEM,
+    PER_EPOCH,
+    PER_MILLION,
+    PER_RUN,
+    PER_TOKENS,
+    TITLES,
+)
 from benchwright.units.numbers import NumberText, Scale, cell, scale_of
 
 # metric -> heading, in the order of the table; a metric that no row has gets no column.
@@ -17,7 +26,7 @@ SHOWN = {
     "latency_p99": "p99",
     "throughput": "throughput",
     "max_rate": "max rate",
-    "cost_per_million": "cost per million",
+    **{name: TITLES[name] for name in (PER_MILLION, AT_MAX_RATE, PER_TOKENS, PER_EPOCH, PER_RUN, ENERGY_PER_ITEM)},
     "rss_peak": "peak memory",
 }
 
@@ -68,6 +77,16 @@ def _column(metric: str, title: str, table: Sequence[Row]) -> Column | None:
     present = [m for m in found if m is not None]
     if not present:
         return None
+    if len({m.unit for m in present}) > 1:  # machines that are paid in several currencies
+        cells = tuple(_with_unit(m) if m else None for m in found)
+        return Column(
+            metric=metric, title=title, better=present[0].better, scale=Scale(factor=1.0, unit=""), cells=cells
+        )
     scale = scale_of((m.estimate.point for m in present), present[0].unit)
     cells = tuple(cell(m.estimate, scale) if m else None for m in found)
     return Column(metric=metric, title=title, better=present[0].better, scale=scale, cells=cells)
+
+
+def _with_unit(metric: Metric) -> NumberText:
+    number = cell(metric.estimate, Scale(factor=1.0, unit=""))
+    return NumberText(point=number.point, interval=f"{number.interval} {metric.unit}".strip())

@@ -8,12 +8,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from benchwright.analysis.comparison import FALSE_RATE, ComparedRow, is_of_one_process, notes_of
+from benchwright.analysis.comparison import FALSE_RATE, ComparedRow, format_ratio, is_of_one_process, notes_of
+from benchwright.analysis.geomeans import EVERY_SUITE, GeometricMean
 from benchwright.records import Run, Verdict
+from benchwright.records.costs import COSTS
+from benchwright.report.code_text import range_markdown
 from benchwright.report.markdown import escape_markdown, markdown_table
 from benchwright.report.table import UNLIMITED, emit
 from benchwright.schema.printed import envelope
 from benchwright.units.numbers import printable
+from benchwright.vcs.forges import Projects
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,31 +36,63 @@ def print_comparison(
     file: TextIO | None = None,
     width: int | None = None,
     beside: str = "",
+    means: Sequence[GeometricMean] = (),
 ) -> None:
     """Prints the comparison: a table where it fits, otherwise lines of its own for each metric.
 
-    `beside` is what is known of the machine's own false alarms.
+    `beside` is what is known of the machine's own false alarms, `means` what all cases together did.
     """
-    emit(file or sys.stdout, lambda console: _show(console, compared, a, b, smallest, beside), width=width)
+    emit(file or sys.stdout, lambda console: _show(console, compared, a, b, smallest, beside, means), width=width)
 
 
-def comparison_markdown(compared: Sequence[ComparedRow], a: Run, b: Run, *, smallest: float, beside: str = "") -> str:
-    """The comparison as a GitHub table."""
+def comparison_markdown(
+    compared: Sequence[ComparedRow],
+    a: Run,
+    b: Run,
+    *,
+    smallest: float,
+    beside: str = "",
+    means: Sequence[GeometricMean] = (),
+    projects: Projects | None = None,
+) -> str:
+    """The comparison as a GitHub table; what changed between both leads to the forge, if it is known."""
     body = [list(line) for line, _ in _lines(compared)]
     table = markdown_table(HEADS, body, [False, False, True, True, True, False])
     said = "\n".join(f"- {escape_markdown(note)}" for note in notes_of(compared))
     first = f"{escape_markdown(b.id)} against {escape_markdown(a.id)}: {summary(compared)}"
     promised = (rules(smallest, compared), escape_markdown(beside), escape_markdown(pairs_hint(compared, a, b)))
-    parts = [first, table, said, *promised]
+    together = "\n".join(f"- {escape_markdown(line)}" for line in describe_means(means))
+    parts = [first, range_markdown(a, b, projects or Projects()), table, together, said, *promised]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def comparison_json(
-    compared: Sequence[ComparedRow], a: Run, b: Run, *, smallest: float, calibration: object = None
+    compared: Sequence[ComparedRow],
+    a: Run,
+    b: Run,
+    *,
+    smallest: float,
+    calibration: object = None,
+    means: Sequence[GeometricMean] = (),
 ) -> str:
     """The comparison as JSON, every estimate with its interval."""
     document = {"before": a.id, "after": b.id, "smallest": smallest, "false_rate": FALSE_RATE, "cases": compared}
-    return envelope("comparison", {**document, "calibration": calibration})
+    return envelope("comparison", {**document, "means": means, "calibration": calibration})
+
+
+def describe_means(means: Sequence[GeometricMean]) -> list[str]:
+    """The geometric means of ratios in words: a line for each metric over all cases, then one for each suite."""
+    shown = [mean for mean in means if mean.cases > 1 and mean.ratio is not None]
+    suites: dict[str, list[str]] = {}
+    lines = []
+    for mean in shown:
+        assert mean.ratio is not None
+        if mean.suite == EVERY_SUITE:
+            out = f", {mean.left_out} left out" if mean.left_out else ""
+            lines.append(f"Geometric mean of {mean.metric}: {format_ratio(mean.ratio)} over {mean.cases} cases{out}")
+        else:
+            suites.setdefault(mean.suite, []).append(f"{mean.metric} {mean.ratio.point:.3f} ({mean.cases})")
+    return lines + [f"  of {suite}: {', '.join(said)}" for suite, said in suites.items()]
 
 
 def same_run_text(run: Run) -> str:
@@ -72,7 +108,15 @@ def summary(compared: Sequence[ComparedRow]) -> str:
     return ", ".join(words) if words else "nothing to compare"
 
 
-def _show(console: Console, compared: Sequence[ComparedRow], a: Run, b: Run, smallest: float, beside: str) -> None:
+def _show(
+    console: Console,
+    compared: Sequence[ComparedRow],
+    a: Run,
+    b: Run,
+    smallest: float,
+    beside: str,
+    means: Sequence[GeometricMean],
+) -> None:
     from rich.measure import Measurement
     from rich.text import Text
 
@@ -84,6 +128,8 @@ def _show(console: Console, compared: Sequence[ComparedRow], a: Run, b: Run, sma
         else:
             _show_stacked(console, compared)
         console.print()
+    for said in describe_means(means):
+        console.print(Text(printable(said)), overflow="fold")
     for note in notes_of(compared):
         console.print(Text(printable(note), style="yellow"), overflow="fold")
     console.print(
@@ -138,7 +184,8 @@ def rules(smallest: float, compared: Sequence[ComparedRow] = ()) -> str:
 
 def pairs_hint(compared: Sequence[ComparedRow], a: Run, b: Run) -> str:
     """How to find out what stayed unclear: the two revisions in pairs, which a busy machine slows alike."""
-    if not any(metric.verdict is Verdict.UNCLEAR for row in compared for metric in row.metrics):
+    judged = (metric for row in compared for metric in row.metrics if metric.name not in COSTS)
+    if not any(metric.verdict is Verdict.UNCLEAR for metric in judged):
         return ""
     revisions = [run.revision.id if run.revision and not run.revision.dirty else "" for run in (a, b)]
     targets = list(dict.fromkeys(_target_in_repository(result.case.target.uri, revisions[1]) for result in b.results))

@@ -7,16 +7,18 @@ import io
 from collections.abc import Iterator
 
 from benchwright.records import Result, Run, Scalar
+from benchwright.records.quarantine_marks import is_marked
 
 COLUMNS = ("run", "result", "round", "started_at", "case", "status", "metric", "unit", "better")
 OF_SAMPLES = ("copy", "loops")
 NUMBERS = ("value", "low", "high", "confidence", "count")
+LAST = ("error", "quarantined")
 
 
 def run_csv(run: Run) -> str:
     """Tidy CSV in base units; a result without numbers has one line with its status and an empty metric."""
     names = _param_names(run)
-    return _csv([*COLUMNS, *NUMBERS, *names, "error"], _lines(run, names))
+    return _csv([*COLUMNS, *NUMBERS, *names, *LAST], _lines(run, names))
 
 
 def samples_csv(run: Run) -> str:
@@ -49,12 +51,13 @@ def tidy(run: Run) -> Iterator[dict[str, Scalar]]:
                 "count": metric.count if metric else None,
                 **_params(result),
                 "error": f"{result.error.kind}: {result.error.message}" if result.error else None,
+                "quarantined": is_marked(result),
             }
 
 
 def _params(result: Result) -> dict[str, Scalar]:
     """Params by name; one that is called like a column of ours gets `param_` before it."""
-    taken = {*COLUMNS, *NUMBERS, *OF_SAMPLES, "error"}
+    taken = {*COLUMNS, *NUMBERS, *OF_SAMPLES, *LAST}
     return {(f"param_{k}" if k in taken else k): v for k, v in result.case.params.items()}
 
 
@@ -64,7 +67,7 @@ def _param_names(run: Run) -> list[str]:
 
 def _lines(run: Run, names: list[str]) -> Iterator[list[Scalar]]:
     for line in tidy(run):
-        yield [line.get(name) for name in (*COLUMNS, *NUMBERS, *names, "error")]
+        yield [line.get(name) for name in (*COLUMNS, *NUMBERS, *names, *LAST)]
 
 
 def _calls(run: Run, names: list[str], columns: list[str]) -> Iterator[list[Scalar]]:

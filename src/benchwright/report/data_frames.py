@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchwright.errors import NotInstalledError
@@ -30,22 +30,29 @@ def to_pandas(run: Run) -> pandas.DataFrame:
 
 def comparison_frame(compared: Sequence[ComparedRow]) -> pandas.DataFrame:
     """One row for each case and metric; a case without numbers has one row with its verdict and an empty metric."""
-    return _frame(
-        {
-            "case": row.label,
-            "metric": metric.name if metric else None,
-            "unit": metric.unit if metric else None,
-            "better": _word(metric.better if metric else None),
-            **_numbers("before", metric.before if metric else None),
-            **_numbers("after", metric.after if metric else None),
-            **_numbers("ratio", metric.ratio if metric else None),
-            "verdict": str(metric.verdict if metric else row.verdict),
-            "sentence": metric.sentence if metric else "; ".join(row.notes),
-            "p_value": metric.p_value if metric else None,
-        }
-        for row in compared
-        for metric in row.metrics or (None,)
-    )
+    return _frame(_comparison_lines(compared))
+
+
+def columns_frame(columns: Sequence[tuple[str, Sequence[ComparedRow]]]) -> pandas.DataFrame:
+    """The same of several runs against one baseline; the column `run` says of which."""
+    return _frame({"run": run, **line} for run, compared in columns for line in _comparison_lines(compared))
+
+
+def _comparison_lines(compared: Sequence[ComparedRow]) -> Iterator[dict[str, Scalar]]:
+    for row in compared:
+        for metric in row.metrics or (None,):
+            yield {
+                "case": row.label,
+                "metric": metric.name if metric else None,
+                "unit": metric.unit if metric else None,
+                "better": _word(metric.better if metric else None),
+                **_numbers("before", metric.before if metric else None),
+                **_numbers("after", metric.after if metric else None),
+                **_numbers("ratio", metric.ratio if metric else None),
+                "verdict": str(metric.verdict if metric else row.verdict),
+                "sentence": metric.sentence if metric else "; ".join(row.notes),
+                "p_value": metric.p_value if metric else None,
+            }
 
 
 def history_frame(series: Sequence[JudgedSeries]) -> pandas.DataFrame:
@@ -67,6 +74,7 @@ def history_frame(series: Sequence[JudgedSeries]) -> pandas.DataFrame:
                 "change": step.change,
                 "verdict": str(step.verdict),
                 "why": step.why,
+                **({"price": step.price, "price_change": step.price_change} if step.price else {}),
             },
             one.params,
         )

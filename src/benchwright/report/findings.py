@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from benchwright.analysis.comparison import WORDS, format_percent
 from benchwright.records import Estimate, Verdict
-from benchwright.records.findings import Finding, Remark
+from benchwright.records.code import CodeLinks
+from benchwright.records.findings import Finding, Remark, Suspect
 from benchwright.report import drifts, reasons
 from benchwright.report.ascii import emit_text
+from benchwright.report.hyperlinks import print_line
 from benchwright.report.table import emit
 from benchwright.schema.parsing import json_mapping
 from benchwright.schema.printed import envelope
@@ -20,17 +22,29 @@ from benchwright.units.numbers import cell, instant, printable, scale_of
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from benchwright.records.causes import Cause
+
 STYLES = {Verdict.WORSE: "red", Verdict.BETTER: "green"}
 SHORT = 10  # digits of a commit
 NAMED = 5  # suspects, and differences of a kind
 _MARGIN = 12  # of the graph, for the numbers at its left
 
 
-def print_findings(findings: Sequence[Finding], *, suspected: int = 0, file: TextIO | None = None) -> None:
-    """Prints the findings, and below them how many are only `suspected`."""
+def print_findings(
+    findings: Sequence[Finding], *, causes: Sequence[Cause] = (), suspected: int = 0, file: TextIO | None = None
+) -> None:
+    """Prints the causes where there are any, else the findings, and below them how many are only `suspected`."""
+    from benchwright.report.causes import show_causes
+
     out = file or sys.stdout
-    if findings:
+    if causes:
+        emit(out, lambda console: show_causes(console, causes))
+    elif findings:
         emit(out, lambda console: show_list(console, findings))
+    if any(cause.findings > 1 for cause in causes):
+        total = sum(cause.findings for cause in causes)
+        count = "1 cause" if len(causes) == 1 else f"{len(causes)} causes"
+        emit_text(out, f"{count}, {total} findings; each of them: benchwright findings --each\n")
     for line in below_findings(findings, suspected):
         emit_text(out, f"{line}\n")
 
@@ -55,8 +69,13 @@ def show_list(console: Console, findings: Sequence[Finding]) -> None:
         console.print(Text(f"{' ' * len(finding.id)}  {about(finding)}", style="dim"), overflow="fold")
 
 
-def show_finding(console: Console, finding: Finding, values: Sequence[float], index: int | None) -> None:
-    """A finding in full; `values` are its series, of which the one at `index` is the first after the change."""
+def show_finding(
+    console: Console, finding: Finding, values: Sequence[float], index: int | None, *, links: CodeLinks | None = None
+) -> None:
+    """A finding in full; `values` are its series, of which the one at `index` is the first after the change.
+
+    With `links` commits, their range, requests and authors lead to the pages of the forge.
+    """
     from rich.text import Text
 
     show_list(console, [finding])
@@ -66,8 +85,10 @@ def show_finding(console: Console, finding: Finding, values: Sequence[float], in
         console.print(Text(drawn), overflow="fold")
         console.print()
     last = f"Series {finding.series}"  # what `findings mute` takes
-    for line in (*_culprits(finding), *reasons.reason_lines(finding.why), *_story(finding.remarks), last):
-        console.print(Text(printable(line)), overflow="fold")
+    for line, leads in _culprits(finding, links):
+        print_line(console, line, leads)
+    for line in (*reasons.reason_lines(finding.why), *_story(finding.remarks), last):
+        print_line(console, line)
 
 
 def title(finding: Finding) -> str:
@@ -149,21 +170,43 @@ def _range(finding: Finding) -> str:
     return first if len(finding.revisions) == 1 else f"{first}..{last}"
 
 
-def _culprits(finding: Finding) -> Iterator[str]:
+def _culprits(finding: Finding, links: CodeLinks | None) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The lines about commits, each with its words that lead somewhere and the addresses."""
     count = len(finding.revisions) - 1
     if finding.drift:
-        yield from drifts.part_lines(finding)
+        for number, line in enumerate(drifts.part_lines(finding)):
+            yield line, _range_link(finding, links) if line.startswith("Commits after") or not number else []
         return
     if count < 1:
         return
-    yield f"Commits after {finding.revisions[0][:SHORT]} up to {finding.revisions[-1][:SHORT]}: {count}"
+    first, last = finding.revisions[0][:SHORT], finding.revisions[-1][:SHORT]
+    yield f"Commits after {first} up to {last}: {count}", _range_link(finding, links)
     for suspect in finding.suspects[:NAMED]:
         author = f" ({suspect.author})" if suspect.author else ""
         sure = f"{format_probability(suspect.probability):>11}"
         size = f", against its parent {change_text(finding, suspect.effect)}" if suspect.effect else ""
-        yield f"{sure}  {suspect.revision[:SHORT]}  {suspect.subject}{author}{size}".rstrip()
+        line = f"{sure}  {suspect.revision[:SHORT]}  {suspect.subject}{author}{size}".rstrip()
+        number = links.request_of(suspect.pull_request, suspect.subject) if links else 0
+        request = f"  {links.request_word} {number}" if links and number and links.request_link(number) else ""
+        yield f"{line}{request}", _suspect_links(suspect, number, request.strip(), links)
     if count > 1:
-        yield f"  which one: benchwright bisect {finding.id}"
+        yield f"  which one: benchwright bisect {finding.id}", []
+
+
+def _range_link(finding: Finding, links: CodeLinks | None) -> list[tuple[str, str]]:
+    if links is None or len(finding.revisions) < 2:
+        return []
+    first, last = finding.revisions[0], finding.revisions[-1]
+    return [(f"{first[:SHORT]} up to {last[:SHORT]}", links.compare_link(first, last))]
+
+
+def _suspect_links(suspect: Suspect, number: int, request: str, links: CodeLinks | None) -> list[tuple[str, str]]:
+    if links is None:
+        return []
+    found = [(suspect.revision[:SHORT], links.commit_link(suspect.revision))]
+    if suspect.author:
+        found.append((suspect.author, links.author_link(suspect.author)))
+    return [*found, (request, links.request_link(number))]
 
 
 def _story(remarks: Sequence[Remark]) -> Iterator[str]:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from benchwright.analysis import notes
+from benchwright.analysis.leases import describe_leases
+from benchwright.analysis.machine_columns import describe_instances
+from benchwright.analysis.price_changes import describe_bases
 from benchwright.analysis.rows import Row
 from benchwright.records import Run
 from benchwright.report import answers
@@ -27,7 +30,7 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
     for failed in notes.failures(table):
         _show_failure(console, failed, f" (all: benchwright show {run.id} --worker-log)" if saved else "")
     console.print()
-    for said in (_about_intervals(table), notes.describe_means(table)):
+    for said in (_about_intervals(table), notes.describe_means(table), describe_bases(table)):
         if said:
             _line(console, said, "dim")
     for kept in notes.objectives(table):
@@ -39,7 +42,7 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
     if stated := notes.describe_instrument(run.results):
         calm = stated.startswith("trustworthy")
         _line(console, f"Instrument: {stated}", "dim" if calm else "yellow")
-    for said in notes.list_files(run.results):
+    for said in (*describe_instances(table), *describe_leases(run.results), *notes.list_files(run.results)):
         _line(console, said)
     if next_steps:
         _line(console, next_steps, "dim")

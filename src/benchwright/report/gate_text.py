@@ -46,9 +46,12 @@ def show_gate(console: Console, gate: Gate, beside: str = "") -> None:
         console.print(Text(printable(said), style="dim"), overflow="fold")
 
 
-def gate_markdown(gate: Gate, beside: str = "") -> str:
-    """Fit for a comment on a pull request: the verdict, what is wrong, and the whole table folded away."""
-    parts = [f"**{escape_markdown(headline(gate))}**"]
+def gate_markdown(gate: Gate, beside: str = "", code: str = "") -> str:
+    """Fit for a comment on a pull request: the verdict, what is wrong, and the whole table folded away.
+
+    `code` is what is told of the commit, as Markdown.
+    """
+    parts = [f"**{escape_markdown(headline(gate))}**", *([code] if code else [])]
     if gate.breaches:
         parts.append(
             "\n".join(

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from benchwright.analysis.notes import IN_QUARANTINE
 from benchwright.analysis.trend import JudgedSeries, TrendStep, sparkline
-from benchwright.records import Status, Verdict
+from benchwright.records import Status
 from benchwright.records.findings import Finding
 from benchwright.report.drifts import since_text, slope_text, steps_text
 from benchwright.report.findings import STYLES, change_text
@@ -72,6 +73,26 @@ def series_columns(series: JudgedSeries) -> list[list[str]]:
     ]
 
 
+def word_beside(step: TrendStep) -> str:
+    """What stands beside a run: its verdict where it changed, or that it was measured in quarantine."""
+    if step.is_held:
+        return IN_QUARANTINE
+    if step.price_change is not None and step.change_at_one_price is not None:
+        return f"the price {step.price_change:+.1%}, at one price {step.change_at_one_price:+.1%}"
+    return str(step.verdict) if step.verdict in STYLES else ""
+
+
+def price_lines(series: JudgedSeries) -> list[str]:
+    """What the costs of a series rest on, with the run from which on each price holds."""
+    found = []
+    last = ""
+    for step in series.steps:
+        if step.price and step.price != last:
+            found.append(printable(f"from {step.run} on it rests on {step.price}"))
+            last = step.price
+    return found
+
+
 def drift_text(finding: Finding) -> str:
     """A drift in words: what no two neighbouring runs show."""
     if finding.drift is None:
@@ -128,7 +149,7 @@ def _block(series: JudgedSeries, *, with_machine: bool) -> list[Text]:
         Text("  ").append(str(one.verdict), style=STYLES.get(one.verdict, "")).append(f"  {drift_text(one)}")
         for one in series.drifts
     ]
-    return [heading, *_lines(series), *drifts]
+    return [heading, *_lines(series), *(Text(f"  {said}", style="dim") for said in price_lines(series)), *drifts]
 
 
 def _lines(series: JudgedSeries) -> list[Text]:
@@ -141,12 +162,12 @@ def _lines(series: JudgedSeries) -> list[Text]:
     columns = series_columns(series)
     widths = [max(map(len, column)) for column in columns]
     lines = []
-    verdicts: list[Verdict | None] = [None, *(row.verdict for row in rows)]
-    for index, verdict in enumerate(verdicts):
+    words = ["", *map(word_beside, rows)]
+    for index, word in enumerate(words):
         texts = (column[index].ljust(width) for column, width in zip(columns, widths, strict=True))
         line = f"  {'  '.join(texts)}"
-        if verdict in STYLES:
-            lines.append(Text(f"{line}  ").append(str(verdict), style=STYLES[verdict]))
+        if word:
+            lines.append(Text(f"{line}  ").append(word, style=STYLES.get(rows[index - 1].verdict, "dim")))
         else:
             lines.append(Text(line.rstrip()))
     return [*lines, Text("  " + sparkline([row.estimate.point for row in rows]))]

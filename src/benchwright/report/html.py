@@ -11,14 +11,19 @@ from pathlib import Path
 
 from benchwright import schema
 from benchwright.analysis import instrument_facts, notes
+from benchwright.analysis.leases import describe_leases
+from benchwright.analysis.machine_columns import describe_instances, instance_columns, machine_columns
 from benchwright.analysis.operators import recorded_operators
+from benchwright.analysis.price_changes import describe_bases, price_bases
 from benchwright.analysis.rows import Row, rows
 from benchwright.analysis.scaling import advice, cautions
 from benchwright.machine.environment.page import sections
 from benchwright.records import Environment, Run
 from benchwright.report import answers
+from benchwright.report.code_text import range_html, revision_html
 from benchwright.report.destination import SIGNATURE, write_target
 from benchwright.report.destination import check_target as check_target
+from benchwright.report.machine_table import machines_html
 from benchwright.report.markup import (
     EVERY_METRIC,
     comparison_table,
@@ -35,33 +40,37 @@ from benchwright.report.svg import Plot, colour, drawing
 from benchwright.report.timeplots import SLOTS
 from benchwright.units import format_value
 from benchwright.units.numbers import instant
+from benchwright.vcs.forges import Projects
 
 LINES_AT_FIRST = 8  # more lines than colours cannot be told apart; the others wait behind their keys
 VALUES_SHOWN = 3
-INSTRUMENT = "What the instrument says of itself"
+INSTRUMENT = "Measurement overhead and noise"
 OPERATORS = 10
 CASES_DRAWN = 40  # with plots of their own; keeps the file small enough to mail
 
 
-def write_html(runs: Sequence[Run], path: Path, *, force: bool = False, flag: str = "-o") -> Path:
+def write_html(
+    runs: Sequence[Run], path: Path, *, force: bool = False, flag: str = "-o", projects: Projects | None = None
+) -> Path:
     """Writes a report of the runs, the first being the baseline of the others, where `check_target` allows it.
 
-    Errors name `flag`, by which the verb was told the path.
+    Errors name `flag`, by which the verb was told the path. `projects` say where commits can be looked at.
     """
     check_target(path, force, flag=flag)
-    write_target(path, html_page(runs), flag=flag)
+    write_target(path, html_page(runs, projects), flag=flag)
     return path
 
 
-def html_page(runs: Sequence[Run]) -> str:
-    """The report as one text."""
+def html_page(runs: Sequence[Run], projects: Projects | None = None) -> str:
+    """The report as one text. Commits lead to the forge that their runs name, or that `projects` configure."""
+    code = projects or Projects()
     style, script = _asset("plot.css") + _asset("page.css"), _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     # Even if a name slipped through the escaping, the browser would run nothing but our own script and load nothing.
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
-    body = "".join(_run(run, i) for i, run in enumerate(runs))
+    body = "".join(_run(run, i, code) for i, run in enumerate(runs))
     if len(runs) > 1:
-        body = _comparisons(runs) + body
+        body = _comparisons(runs, code) + body
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{SIGNATURE}\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -84,43 +93,49 @@ def _title(runs: Sequence[Run]) -> str:
 # ---- one run ----
 
 
-def _run(run: Run, number: int) -> str:
+def _run(run: Run, number: int, projects: Projects) -> str:
     table = rows(run)
-    parts = [_head(run), tag("h2", "Results"), results_table(table), _objectives(table), _notes(run, table)]
+    parts = [_head(run, projects), tag("h2", "Results")]
+    if by_machine := machine_columns(table):
+        parts.append(machines_html(by_machine))
+    parts += map(machines_html, instance_columns(table))
+    parts += [results_table(table), _objectives(table), _notes(run, table)]
     if plots := overview_plots(table):
         keys = _keys(table) if len(table) > 1 else ""
-        parts += [tag("h2", "Plots"), keys, tag("div", _figures(plots, f"r{number}-"), class_="plots overview")]
+        parts += [_folding("Plots"), keys, tag("div", _figures(plots, f"r{number}-"), class_="plots overview")]
     if chosen := advice(table):
         said = [tag("p", escape(doubted), class_="note bad") for doubted in cautions(table)]
         said += [tag("p", escape(str(one)), class_="note") for one in chosen]
-        parts += [tag("h2", "Which to choose"), *said]
+        parts += [_folding("Recommendations"), *said]
     # At first sight: the results, what to know of them, the plots. The rest is one click away.
-    parts += [tag("h2", "Cases"), *(_case(row, i, number, is_open=len(table) == 1) for i, row in enumerate(table))]
-    parts += [tag("h2", "Environment"), _environments(run)]
+    parts += [_folding("Cases"), *(_case(row, i, number, is_open=len(table) == 1) for i, row in enumerate(table))]
+    parts += [_folding("Environment"), _environments(run)]
     return tag("section", "".join(parts), data_run=str(number))
 
 
-def _head(run: Run) -> str:
+def _folding(title: str) -> str:
+    """The heading of a part that a phone folds at first."""
+    return tag("h2", title, data_fold="")
+
+
+def _head(run: Run, projects: Projects) -> str:
     known = [
         ("Run", run.id),
         ("Started", instant(run.started_at)),
         ("benchwright", run.harness),
         ("Reason", run.reason),
     ]
-    if run.revision:
-        dirty = " with local changes" if run.revision.dirty else ""
-        known.append(
-            ("Revision", f"{run.revision.id[:12]} {run.revision.branch}{dirty} {run.revision.subject}".strip())
-        )
+    revision = revision_html(run, projects)
+    known += [("Revision", "")] if revision else []
     known += [("Tags", ", ".join(run.tags)), ("Baseline", run.baseline)]
     stated = notes.describe_instrument(run.results)
     command = shlex.join(run.command)
-    again = tag("pre", tag("code", escape(command))) + '<button type="button" data-copy hidden>copy</button>'
+    again = tag("pre", tag("code", escape(command))) + '<button type="button" data-copy hidden>Copy</button>'
     return "".join(
         [
             tag("h1", escape(_title([run]))),
-            facts_line([(name, value) for name, value in known if value]),
-            tag("div", again, class_="command", aria_label="The command that repeats this run") if command else "",
+            facts_line([(name, value) for name, value in known if value or name == "Revision"], {"Revision": revision}),
+            tag("div", again, class_="command", aria_label="Command to reproduce this run") if command else "",
             tag("p", escape(missing), class_="note bad") if (missing := notes.describe_missing_results(run)) else "",
             tag("p", tag("b", "Instrument: ") + escape(stated), class_=f"note {_mood(stated)}") if stated else "",
         ]
@@ -152,14 +167,18 @@ def _notes(run: Run, table: Sequence[Row]) -> str:
         words += tag("p", escape(failed.failure.remedy)) if failed.failure.remedy else ""
         words += tag("pre", escape(failed.failure.log_tail)) if failed.failure.log_tail else ""
         parts.append(tag("div", words, class_="note bad"))
-    if said := notes.describe_means(table):
-        parts.append(tag("p", escape(said), class_="note"))
+    said = filter(None, (notes.describe_means(table), describe_bases(table)))
+    parts += [tag("p", escape(one), class_="note") for one in said]
     parts += [tag("p", escape(f"Rate of {said}"), class_="note") for said in notes.rates(table)]
-    return tag("h2", "Before you trust these numbers") + "".join(parts) if parts else ""
+    parts += [tag("p", escape(said), class_="note") for said in describe_instances(table)]
+    if leased := describe_leases(run.results):
+        listed = "".join(tag("li", escape(one.strip())) for one in leased[1:])
+        parts.append(tag("div", tag("p", escape(leased[0])) + tag("ul", listed), class_="note"))
+    return tag("h2", "Warnings and notes") + "".join(parts) if parts else ""
 
 
 def _cases(noted: notes.WarningKind, total: int) -> str:
-    return "every case" if len(noted.cases) == total > 1 else ", ".join(noted.cases)
+    return "all cases" if len(noted.cases) == total > 1 else ", ".join(noted.cases)
 
 
 def _keys(table: Sequence[Row]) -> str:
@@ -169,7 +188,7 @@ def _keys(table: Sequence[Row]) -> str:
         for i, row in enumerate(table)
         if row.ok
     )
-    ends = '<button type="button" data-all>all</button><button type="button" data-none>none</button>'
+    ends = '<button type="button" data-all>All</button><button type="button" data-none>None</button>'
     start = f'<div class="keys" role="group" aria-label="Cases to show" data-most="{LINES_AT_FIRST}" hidden>'
     return f"{start}{buttons}{ends}</div>"
 
@@ -196,8 +215,10 @@ def _case(row: Row, index: int, number: int, *, is_open: bool) -> str:
         parts.append(tag("p", escape(words), class_="soft"))
     elif plots := case_plots(row, index):
         parts.append(tag("div", _figures(plots, f"r{number}-"), class_="plots"))
+    if bases := price_bases(row.ok):
+        parts.append(tag("p", escape(f"Cost by the price of {'; '.join(bases)}"), class_="soft"))
     if compared := answers.cells(row):
-        parts.append(pairs("Answers, compared with what is expected", compared, answers.HEADS))
+        parts.append(pairs("Outputs compared with expected values", compared, answers.HEADS))
     parts += [_operators(row), _details(EVERY_METRIC, metric_table(row))]
     parts += [_files(row), _details(INSTRUMENT, _instrument(row))]
     return _details(row.short, "".join(parts), said, is_open=is_open)
@@ -223,7 +244,7 @@ def _operators(row: Row) -> str:
         for o in found.operators[:OPERATORS]
     }
     said = tag("p", escape("; ".join(describe_operators(found))), class_="soft")
-    return pairs(f"The {len(lines)} longest operators", lines, ["time", "share", "times a call"]) + said
+    return pairs(f"The {len(lines)} slowest operators", lines, ["time", "share", "executions per call"]) + said
 
 
 def _files(row: Row) -> str:
@@ -287,7 +308,7 @@ def _list_values(values: Sequence[str]) -> str:
     return " / ".join(values[:VALUES_SHOWN]) + more
 
 
-def _comparisons(runs: Sequence[Run]) -> str:
+def _comparisons(runs: Sequence[Run], projects: Projects) -> str:
     from benchwright.analysis.comparison import SMALLEST, compare_runs, notes_of
     from benchwright.report.comparison_text import rules, summary
 
@@ -297,6 +318,7 @@ def _comparisons(runs: Sequence[Run]) -> str:
         all_compared += compared
         parts += [
             tag("h2", escape(f"{_label_run(run)} against {_label_run(runs[0])}: {summary(compared)}")),
+            range_html(runs[0], run, projects),
             *(tag("p", escape(note), class_="note") for note in notes_of(compared)),
             comparison_table(compared),
         ]

@@ -6,17 +6,24 @@ import re
 from collections.abc import Sequence
 
 from benchwright.analysis import notes
-from benchwright.analysis.rows import param_names, rows, show_scalar
+from benchwright.analysis.leases import describe_leases
+from benchwright.analysis.machine_columns import describe_instances, instance_columns, machine_columns
+from benchwright.analysis.price_changes import describe_bases
+from benchwright.analysis.rows import Row, param_names, rows, show_scalar
 from benchwright.records import Run
 from benchwright.report import answers
 from benchwright.report.columns import columns
 from benchwright.units.numbers import printable
+from benchwright.vcs.forges import Projects
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#!$&@])")
 
 
-def run_markdown(run: Run) -> str:
-    """The run as a GitHub table with warnings, failures and the instrument below it."""
+def run_markdown(run: Run, projects: Projects | None = None) -> str:
+    """The run as a GitHub table with warnings, failures and the instrument below it.
+
+    Its commit leads to the forge that the run names, or that `projects` configure.
+    """
     table = rows(run)
     names, found = param_names(table), columns(table)
     head = ["case", *names, *(c.heading for c in found), "rounds", "status"]
@@ -31,8 +38,16 @@ def run_markdown(run: Run) -> str:
         for i, row in enumerate(table)
     ]
     right = [False, *(False for _ in names), *(True for _ in found), True, False]
-    parts = [markdown_table(head, body, right), *_notes(run)]
+    parts = [*_by_machine(table), markdown_table(head, body, right), *_notes(run, projects or Projects())]
     return "\n\n".join(parts) + "\n"
+
+
+def _by_machine(table: Sequence[Row]) -> list[str]:
+    """Tables with a column for each machine or cloud instance, where several measured the same cases."""
+    from benchwright.report.machine_table import machines_markdown
+
+    by_machine = machine_columns(table)
+    return [machines_markdown(found) for found in ([by_machine] if by_machine else []) + instance_columns(table)]
 
 
 def markdown_table(head: Sequence[str], body: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
@@ -50,7 +65,7 @@ def escape_markdown(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", printable(text))
 
 
-def _notes(run: Run) -> list[str]:
+def _notes(run: Run, projects: Projects) -> list[str]:
     table = rows(run)
     parts = [f"**{escape_markdown(missing)}**"] if (missing := notes.describe_missing_results(run)) else []
     if warned := notes.warnings(table):
@@ -65,15 +80,22 @@ def _notes(run: Run) -> list[str]:
         parts.append(f"{said} {escape_markdown(failed.failure.remedy)}".rstrip())
         if failed.failure.log_tail:
             parts.append(_fence(failed.failure.log_tail))
-    if said := notes.describe_means(table):
-        parts.append(escape_markdown(said))
+    parts += [escape_markdown(said) for said in (notes.describe_means(table), describe_bases(table)) if said]
     parts += [escape_markdown(f"Objective {kept}") for kept in notes.objectives(table)]
     parts += [escape_markdown(f"Rate of {said}") for said in notes.rates(table)]
     parts += [escape_markdown(said) for said in answers.summary(table)]
     if stated := notes.describe_instrument(run.results):
         parts.append(f"Instrument: {escape_markdown(stated)}")
+    parts += [escape_markdown(said) for said in describe_instances(table)]
+    if leased := describe_leases(run.results):
+        parts.append(
+            "\n".join([f"{escape_markdown(leased[0])}:", "", *(f"- {escape_markdown(one)}" for one in leased[1:])])
+        )
     if run.id:
-        parts.append(f"Run {escape_markdown(run.id)}, benchwright {escape_markdown(run.harness)}")
+        from benchwright.report.code_text import commit_markdown
+
+        told = [f"Run {escape_markdown(run.id)}", f"benchwright {escape_markdown(run.harness)}"]
+        parts.append(", ".join([*told, commit] if (commit := commit_markdown(run, projects)) else told))
     return parts
 
 

@@ -15,7 +15,7 @@ from benchwright.units.numbers import Scale, cell, ends, line_up, printable, sca
 if TYPE_CHECKING:
     from benchwright.analysis.comparison import ComparedMetric, ComparedRow
 
-EVERY_METRIC = "Every metric"
+EVERY_METRIC = "All metrics"
 FIGURE_SPACE = "\u2007"
 WHISKER = 96.0
 _NUMBER = ' class="n"'
@@ -48,11 +48,13 @@ def number_cell(content: str, label: str = "") -> str:
     return f"<td{_NUMBER}{_label_attribute(label)}>{content}</td>"
 
 
-def facts_line(known: Sequence[tuple[str, str]]) -> str:
-    """Name and value pairs in one flowing line."""
-    return tag(
-        "ul", "".join(f"<li>{escape(name)} <b>{escape(value)}</b></li>" for name, value in known), class_="facts"
+def facts_line(known: Sequence[tuple[str, str]], written: Mapping[str, str] | None = None) -> str:
+    """Name and value pairs in one flowing line; `written` holds values that are markup already, by their names."""
+    ready = written or {}
+    lines = (
+        f"<li>{escape(name)} <b>{ready[name] if name in ready else escape(value)}</b></li>" for name, value in known
     )
+    return tag("ul", "".join(lines), class_="facts")
 
 
 def pairs(title: str, lines: Mapping[str, Sequence[str]], heads: Sequence[str] = ()) -> str:

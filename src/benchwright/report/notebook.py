@@ -22,15 +22,17 @@ from benchwright.report.ab import rules as trial_rules
 from benchwright.report.bisection import bisection_notes, change_text, likely_suspects
 from benchwright.report.bisection import headline as bisection_headline
 from benchwright.report.comparison_text import pairs_hint, rules, same_run_text, summary
-from benchwright.report.findings import STYLES, about, below_findings, title
+from benchwright.report.findings import about, below_findings, title
 from benchwright.report.history_text import (
     NO_VALUE,
     MissedResult,
     drift_text,
     has_machines,
     miss_text,
+    price_lines,
     series_columns,
     series_heading,
+    word_beside,
 )
 from benchwright.report.markup import column_head, comparison_table, escape, results_table, tag
 from benchwright.units import format_probability
@@ -76,9 +78,10 @@ def history_html(series: Sequence[JudgedSeries], misses: Sequence[MissedResult])
             parts.append(tag("p", NO_VALUE))
             continue
         (*heads,), *lines = zip(*series_columns(one), strict=True)
-        verdicts = [str(step.verdict) if step.verdict in STYLES else "" for step in one.steps]
-        parts.append(_table([*heads, ""], [[*line, word] for line, word in zip(lines, verdicts, strict=True)]))
+        words = [word_beside(step) for step in one.steps]
+        parts.append(_table([*heads, ""], [[*line, word] for line, word in zip(lines, words, strict=True)]))
         parts.append(_paragraphs([sparkline([step.estimate.point for step in one.steps])]))
+        parts.append(_paragraphs(price_lines(one)))
         parts.append(_paragraphs([f"{drift.verdict}: {drift_text(drift)}" for drift in one.drifts]))
     if misses:
         parts.append(tag("p", "<b>Not measured</b>") + _paragraphs([miss_text(miss) for miss in misses]))

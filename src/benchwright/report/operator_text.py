@@ -13,6 +13,7 @@ from benchwright.analysis.operators import OUTSIDE, CaseOperators, by_kind, reco
 from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Operator, Run
+from benchwright.records.quarantine_marks import CODE as QUARANTINE
 from benchwright.report.comparison_text import STYLES
 from benchwright.schema.printed import envelope
 from benchwright.units import format_number, format_value
@@ -87,7 +88,8 @@ def _tables(found: CaseOperators, by: str) -> list[str]:
 
 
 def describe_operators(found: CaseOperators) -> Iterator[str]:
-    """How the operators relate to what was measured."""
+    """How the operators relate to what was measured, and whether that is judged."""
+    yield from dict.fromkeys(printable(w.seen) for w in found.row.warnings if w.code == QUARANTINE)
     recorded_calls = f", from {found.calls} recorded calls" if found.calls else ""
     if found.latency is None or found.outside is None:
         yield f"operators take {format_value(found.total, 's')} a call{recorded_calls}"
@@ -111,6 +113,7 @@ def run_json(run: Run, found: Sequence[CaseOperators], *, by: str = BOTH, top: i
     cases = [
         {
             "case": known.row.label,
+            "is_held": known.row.is_held,
             "runtime": known.row.case.target.runtime,
             "latency": known.latency,
             "total": known.total,

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchwright.analysis.costs import Costs
 from benchwright.analysis.rows import Row
 from benchwright.analysis.scaling import pareto_front
 from benchwright.errors import NotInstalledError, OptionError
+from benchwright.records import Estimate
 from benchwright.report.destination import check_target
 from benchwright.units.numbers import printable, scale_of
 
@@ -55,8 +57,43 @@ def write_scaling(table: Sequence[Row], path: Path, *, latency: str = "latency_p
     return path
 
 
+def write_costs(found: Costs, path: Path) -> Path:
+    """Draws the cost of every line against its median latency or time, the Pareto front joined and named."""
+    from matplotlib.figure import Figure
+
+    shown = [line for line, one in zip(found.lines, found.standings, strict=True) if one is not None]
+    if not shown:
+        raise OptionError("there is no case with a cost and a latency to draw", remedy="choose other runs")
+    times = [line.times(found.time)[-1] for line in shown]
+    across = scale_of([time.point for time in times], "s")
+    figure = Figure(figsize=SIZE, dpi=DOTS, layout="constrained")
+    axes = figure.add_subplot()
+    points = [_point(axes, time, line.cost, across.factor, 1.0) for time, line in zip(times, shown, strict=True)]
+    front = pareto_front([(x, -y) for x, y in points])
+    axes.step(*zip(*(points[i] for i in front), strict=True), where="post", color="0.45", linewidth=1, zorder=1)
+    middle = (min(x for x, _ in points) + max(x for x, _ in points)) / 2
+    cases = {line.row.label for line in shown}
+    named = range(len(shown)) if len(shown) <= _NAMED else front[:_NAMED]
+    for i in named:
+        machine = f"{shown[i].price.name or shown[i].run}, {shown[i].price.market.value}"
+        label = printable(machine if len(cases) == 1 else f"{shown[i].label}, {shown[i].price.market.value}")
+        is_right = points[i][0] > middle  # a label that would leave the picture stands before it
+        side: dict[str, Any] = {"xytext": (-6, 5), "ha": "right"} if is_right else {"xytext": (6, 5)}
+        axes.annotate(label, points[i], textcoords="offset points", fontsize=7, **side)
+    axes.set_xlabel(across.heading(found.time_words))
+    axes.set_ylabel(f"cost of {shown[0].work.words} ({shown[0].price.currency or 'no currency'})")
+    axes.set_ylim(bottom=0)
+    axes.grid(visible=True, linewidth=0.4, alpha=0.6)
+    axes.set_title(f"Cost against {found.time_words}; the line joins the Pareto front", fontsize=9, loc="left")
+    figure.savefig(path)
+    return path
+
+
 def _mark(axes: Any, row: Row, latency: str, across: float, up: float) -> tuple[float, float]:
-    x, y = row.metrics[latency].estimate, row.metrics["throughput"].estimate
+    return _point(axes, row.metrics[latency].estimate, row.metrics["throughput"].estimate, across, up)
+
+
+def _point(axes: Any, x: Estimate, y: Estimate, across: float, up: float) -> tuple[float, float]:
     axes.errorbar(
         x.point / across,
         y.point / up,

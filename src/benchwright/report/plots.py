@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import numpy as np
 from benchwright.analysis.calls import WeightedLatencies, calls
 from benchwright.analysis.rows import Row, rows, show_scalar
 from benchwright.analysis.scaling import pareto_front
-from benchwright.records import Estimate, Run
+from benchwright.records import Better, Estimate, Run
+from benchwright.records.costs import PER_MILLION
 from benchwright.report.axes import Axis, axis, bottom, exact, frame
 from benchwright.report.operator_picture import case_icicle
 from benchwright.report.svg import Plot, colour, drawing, element, path, text, tips
@@ -82,26 +84,58 @@ def percentiles(table: Sequence[Row]) -> Plot | None:
 
 def tradeoff(table: Sequence[Row], latency: str = "latency_p50", words: str = "median latency") -> Plot | None:
     """Throughput against latency; the cases that no other beats in both are joined."""
-    known = [(i, row) for i, row in enumerate(table) if {latency, "throughput"} <= row.metrics.keys()]
-    points = [(i, row, row.metrics[latency].estimate, row.metrics["throughput"].estimate) for i, row in known]
+    return _draw_tradeoff(
+        table,
+        ("throughput", "throughput", "/s"),
+        (latency, words),
+        f"tradeoff-{latency.replace('_', '-')}",
+        "both faster and higher in throughput",
+    )
+
+
+def cost_tradeoff(table: Sequence[Row]) -> Plot | None:
+    """Cost against latency; the cases that no other beats in both are joined. Of several currencies that of most."""
+    units = Counter(row.metrics[PER_MILLION].unit for row in table if PER_MILLION in row.metrics)
+    if not units:
+        return None
+    unit = units.most_common(1)[0][0]
+    shown = f"cost per million ({unit})" if unit else "cost per million"
+    return _draw_tradeoff(
+        table, (PER_MILLION, shown, unit), ("latency_p50", "median latency"), "cost", "both faster and cheaper"
+    )
+
+
+def _draw_tradeoff(
+    table: Sequence[Row], upward: tuple[str, str, str], latency: tuple[str, str], name: str, beaten: str
+) -> Plot | None:
+    """A metric against a latency, each with its words; `beaten` says what no case on the front is beaten in."""
+    (metric, title, unit), (time, words) = upward, latency
+    known = [
+        (i, row)
+        for i, row in enumerate(table)
+        if {time, metric} <= row.metrics.keys() and row.metrics[metric].unit == unit
+    ]
+    points = [(i, row, row.metrics[time].estimate, row.metrics[metric].estimate) for i, row in known]
     points = [p for p in points if p[2].point > 0 and p[3].point > 0]
     if len(points) < 2:
         return None
     across = axis((v for p in points for v in _span(p[2])), "s", LEFT, WIDTH - RIGHT)
-    up = axis((v for p in points for v in _span(p[3])), "/s", HEIGHT - BOTTOM, TOP)
-    front = pareto_front([(p[2].point, p[3].point) for p in points])
-    body = frame(across, up, words, "throughput")
+    up = axis((v for p in points for v in _span(p[3])), unit if metric != PER_MILLION else "", HEIGHT - BOTTOM, TOP)
+    sign = -1 if points[0][1].metrics[metric].better is Better.LOWER else 1
+    front = pareto_front([(p[2].point, sign * p[3].point) for p in points])
+    body = frame(across, up, words, title)
     places = [(across.at(points[k][2].point), up.at(points[k][3].point)) for k in front]
     steps = [q for a, b in itertools.pairwise(places) for q in (a, (b[0], a[1]))] + places[-1:]
     body += element("path", class_="front", d=path(steps)) if len(steps) > 1 else ""
     for k, (i, row, x, y) in enumerate(points):
-        body += _case_mark(across, up, i, row, x, y, on_front=k in front)
+        body += _case_mark(across, up, i, row, (x, y), (title, unit), on_front=k in front)
     body += _front_labels(places, [printable(_few_words(points[k][1])) for k in front])
+    heading = title.partition(" (")[0].capitalize()
     return Plot(
-        name=f"tradeoff-{latency.replace('_', '-')}",
-        title=f"Throughput against {words}",
-        description="One mark for each case with its intervals. Filled marks are the Pareto front: no other case is "
-        "both faster and higher in throughput.",
+        name=name,
+        title=f"{heading} against {words}",
+        description=f"One mark for each case with its intervals. Filled marks are the Pareto front: no other case is "
+        f"{beaten}.",
         width=WIDTH,
         height=HEIGHT,
         body=body,
@@ -195,11 +229,21 @@ def _level(share: float) -> str:
 # ---- throughput against latency ----
 
 
-def _case_mark(across: Axis, up: Axis, i: int, row: Row, x: Estimate, y: Estimate, *, on_front: bool) -> str:
+def _case_mark(
+    across: Axis,
+    up: Axis,
+    i: int,
+    row: Row,
+    values: tuple[Estimate, Estimate],
+    upward: tuple[str, str],
+    *,
+    on_front: bool,
+) -> str:
+    (x, y), (title, unit) = values, upward
     at = (across.at(x.point), up.at(y.point))
-    said = f"{printable(row.short)}\nlatency {_interval(x, 's')}\nthroughput {_interval(y, '/s')}"
+    said = f"{printable(row.short)}\nlatency {_interval(x, 's')}\n{title.partition(' (')[0]} {_interval(y, unit)}"
     said += "\non the Pareto front" if on_front else ""
-    body = _whisker_up(at[0], up, y, "", "/s") if y.low is not None else ""
+    body = _whisker_up(at[0], up, y, "", unit) if y.low is not None else ""
     if x.low is not None and x.high is not None:
         body += element("line", class_="whisker", x1=across.at(x.low), x2=across.at(x.high), y1=at[1], y2=at[1])
     body += element(
@@ -275,6 +319,7 @@ def overview_plots(table: Sequence[Row]) -> list[Plot]:
     drawn = [
         tradeoff(table, "latency_p50", "median latency"),
         tradeoff(table, "latency_p99", "p99 latency"),
+        cost_tradeoff(table),
         distribution(table),
         percentiles(table),
     ]

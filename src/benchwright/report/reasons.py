@@ -23,7 +23,8 @@ def reason_lines(why: Mapping[str, Value]) -> list[str]:
         return []
     cause = str(why.get("cause", "unknown"))
     said = "measured again, the old revision points to " if "remeasured" in why else ""
-    found = [f"Why: {said}{_CAUSES.get(cause, cause).partition(':')[0] if said else _CAUSES.get(cause, cause)}"]
+    held = [str(why["quarantine"]).capitalize()] if "quarantine" in why else []
+    found = [*held, f"Why: {said}{_CAUSES.get(cause, cause).partition(':')[0] if said else _CAUSES.get(cause, cause)}"]
     if "definition" in why:
         found.append("  the benchmark itself was changed")
     if "uncommitted" in why:

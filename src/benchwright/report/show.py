@@ -18,6 +18,7 @@ from benchwright.report.markdown import run_markdown
 from benchwright.report.table import print_run, width_of
 from benchwright.report.terminal import plots
 from benchwright.units.numbers import instant, printable
+from benchwright.vcs.forges import Projects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class ShowRequest:
     log: bool = False
 
 
-def show(run: Run, wanted: ShowRequest, file: TextIO | None = None) -> None:
+def show(run: Run, wanted: ShowRequest, file: TextIO | None = None, *, projects: Projects | None = None) -> None:
     """Writes the run to `file`, standard output by default."""
     out = file or sys.stdout
     if wanted.form != "table" and (wanted.plot or wanted.log):
@@ -41,7 +42,7 @@ def show(run: Run, wanted: ShowRequest, file: TextIO | None = None) -> None:
     if wanted.form == "json":
         out.write(schema.dumps(run, indent=2) + "\n")
     elif wanted.form == "markdown":
-        emit_text(out, run_markdown(run))
+        emit_text(out, run_markdown(run, projects))
     elif wanted.samples:
         emit_text(out, samples_csv(run))
     elif wanted.form == "csv":

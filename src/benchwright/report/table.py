@@ -78,9 +78,21 @@ def _show(console: Console, run: Run, next_steps: str, saved: bool) -> None:
     if not table:
         console.print("no results: nothing was measured", markup=False)
     else:
+        _show_machines(console, table)
         _show_rows(console, table)
         _show_operators(console, run, table, saved=saved)
     show_footer(console, run, table, next_steps, saved=saved)
+
+
+def _show_machines(console: Console, table: Sequence[Row]) -> None:
+    """A column for each machine, where several measured the same cases; and for each cloud instance of a shape."""
+    if any(row.machine for row in table) or any("instance" in result.environment.system for result in table[0].results):
+        from benchwright.analysis.machine_columns import instance_columns, machine_columns
+        from benchwright.report.machine_table import show_machines
+
+        by_machine = machine_columns(table)
+        for found in ([by_machine] if by_machine else []) + instance_columns(table):
+            show_machines(console, found)
 
 
 def _show_operators(console: Console, run: Run, table: Sequence[Row], *, saved: bool) -> None:

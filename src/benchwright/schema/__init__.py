@@ -9,8 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import math
-import operator
+import marshal
 import types
 import typing
 from array import array
@@ -23,7 +22,10 @@ from benchwright import records
 from benchwright.errors import DecodeError, did_you_mean
 from benchwright.records import Int64s
 from benchwright.schema import parsing, soundness
-from benchwright.schema.parsing import pack_int64, unpack_int64
+from benchwright.schema.parsing import pack_int64 as pack_int64
+from benchwright.schema.parsing import unpack_int64
+from benchwright.schema.plain_values import encode as encode
+from benchwright.schema.plain_values import record_fields
 
 FORMAT = 1
 Migration = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -82,60 +84,6 @@ def open_document(
     return decode(cls, data, where=f"{where}: {kind}")
 
 
-# ---- encoding ----
-
-
-def encode(value: Any) -> Any:
-    """A record as plain JSON values. int64 arrays become compressed base64."""
-    kind: Any = type(value)
-    return value if kind in _AS_THEY_ARE else _encoder(kind)(value)
-
-
-_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
-
-
-@functools.cache
-def _encoder(kind: type) -> Callable[[Any], Any]:
-    """How values of a type are encoded: asked once for each type, since the tests are slow and results are many."""
-    if issubclass(kind, Enum):
-        return operator.attrgetter("value")
-    if dataclasses.is_dataclass(kind):
-        return _record_encoder(kind)
-    if issubclass(kind, float):
-        return _encode_float
-    if issubclass(kind, str | int):
-        return lambda value: value
-    if issubclass(kind, array):
-        return pack_int64
-    if issubclass(kind, Mapping):
-        return lambda value: {
-            str(key): item if type(item) in _AS_THEY_ARE else encode(item) for key, item in value.items()
-        }
-    if issubclass(kind, Iterable):
-        return lambda value: [encode(item) for item in value]
-    raise TypeError(f"cannot encode {kind.__name__}")
-
-
-def _record_encoder(kind: type) -> Callable[[Any], Any]:
-    names, finite = tuple(_fields(kind)), math.isfinite
-
-    def encode_record(record: Any) -> Any:
-        given = {}
-        for name in names:
-            item = getattr(record, name)
-            of: Any = type(item)
-            given[name] = item if of in _AS_THEY_ARE or (of is float and finite(item)) else _encoder(of)(item)
-        return given
-
-    return encode_record
-
-
-def _encode_float(value: float) -> float:
-    if not math.isfinite(value):
-        raise ValueError(f"{value} cannot be recorded: a missing number is a status, not a NaN")
-    return value
-
-
 # ---- decoding ----
 
 
@@ -163,17 +111,20 @@ def _decoder(kind: Any) -> Decoder:
         return functools.partial(_decode_record, cast(type, kind))
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return functools.partial(_decode_union, arguments)
+        rest = [a for a in arguments if a is not type(None)]
+        alone = _decoder(rest[0]) if len(rest) == 1 else None
+        return functools.partial(_decode_union, arguments, alone)
     if origin in (tuple, list):
-        return functools.partial(_decode_items, origin, arguments[0])
+        return functools.partial(_decode_items, origin, _accepted_types(arguments[0]), _decoder(arguments[0]))
     if origin in (dict, Mapping):
-        return functools.partial(_decode_mapping, *arguments)
+        key, item = arguments
+        return functools.partial(_decode_mapping, key, _accepted_types(item), _decoder(item))
     if kind is array:
         return _decode_array
     if isinstance(kind, typing.ForwardRef):
         return lambda data, where: data  # records.Value: any JSON value
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return functools.partial(_decode_enum, kind)
+        return functools.partial(_decode_enum, kind, {member.value: member for member in kind})
     if kind is float:
         return _decode_float
     if kind is int:
@@ -219,32 +170,57 @@ def _decode_record(cls: type, data: Any, where: Place) -> Any:
 @functools.cache
 def _plan(cls: type) -> tuple[dict[str, tuple[frozenset[type], Decoder]], frozenset[str]]:
     """Of each field what is taken as it is, and the way to decode the rest; and the fields that are required."""
-    fields = _fields(cls)
+    fields = record_fields(cls)
     ways = {name: (_accepted_types(kind), _decoder(kind)) for name, (kind, _) in fields.items()}
+    if cls is records.Result:
+        for name in _REPEATED:
+            ways[name] = (frozenset(), functools.partial(_decode_repeated, name, ways[name][1]))
     return ways, frozenset(name for name, (_, required) in fields.items() if required)
 
 
-def _decode_items(made: Callable[[Iterable[Any]], Any], kind: Any, data: Any, where: Place) -> Any:
+# Fields of a result that say the same in thousands of them: one record is made of the same values, and shared.
+_REPEATED = ("case", "environment")
+_repeated: dict[tuple[str, bytes], Any] = {}
+_MOST_REPEATED, _LONGEST_REPEATED = 512, 16 << 10  # records that are remembered, and bytes of each
+
+
+def _decode_repeated(name: str, decoder: Decoder, data: Any, where: Place) -> Any:
+    try:
+        key = name, marshal.dumps(data, 2)  # of this version alone equal values always make equal bytes
+    except ValueError:
+        return decoder(data, where)
+    found = _repeated.get(key)
+    if found is None:
+        found = decoder(data, where)
+        if len(key[1]) <= _LONGEST_REPEATED:
+            if len(_repeated) >= _MOST_REPEATED:
+                _repeated.clear()
+            _repeated[key] = found
+    return found
+
+
+def _decode_items(made: Callable[..., Any], fitting: frozenset[type], decoder: Decoder, data: Any, where: Place) -> Any:
     items = _expect(data, list, where)
-    fitting, decoder = _accepted_types(kind), _decoder(kind)
+    if not items:
+        return made()
     return made(item if type(item) in fitting else decoder(item, (where, "", f"[{i}]")) for i, item in enumerate(items))
 
 
-def _decode_mapping(key: Any, kind: Any, data: Any, where: Place) -> Any:
+def _decode_mapping(key: Any, fitting: frozenset[type], decoder: Decoder, data: Any, where: Place) -> Any:
     mapping = _expect(data, dict, where)
-    fitting, decoder = _accepted_types(kind), _decoder(kind)
     return {
         (k if key is str else _key(key, k, where)): v if type(v) in fitting else decoder(v, (where, ".", k))
         for k, v in mapping.items()
     }
 
 
-def _decode_union(arguments: tuple[Any, ...], data: Any, where: Place) -> Any:
+def _decode_union(arguments: tuple[Any, ...], alone: Decoder | None, data: Any, where: Place) -> Any:
+    """`alone` decodes the only kind that there is beside None."""
     if data is None and type(None) in arguments:
         return None
+    if alone is not None:
+        return alone(data, where)
     rest = [a for a in arguments if a is not type(None)]
-    if len(rest) == 1:
-        return _decoder(rest[0])(data, where)
     if any(isinstance(a, type) and type(data) is a for a in rest):
         return data
     if any(typing.get_origin(a) in (list, dict) and isinstance(data, typing.get_origin(a)) for a in rest):
@@ -285,7 +261,9 @@ def _decode_array(data: Any, where: Place) -> Int64s:
     return values
 
 
-def _decode_enum(kind: type[Enum], data: Any, where: Place) -> Enum:
+def _decode_enum(kind: type[Enum], members: Mapping[Any, Enum], data: Any, where: Place) -> Enum:
+    if type(data) is str and (found := members.get(data)) is not None:
+        return found
     try:
         return kind(data)
     except ValueError:
@@ -304,6 +282,8 @@ def _key(kind: Any, key: str, where: Place) -> Any:
 
 
 def _expect(data: Any, kind: Any, where: Place) -> Any:
+    if type(data) is kind:  # as nearly all are
+        return data
     if not isinstance(data, kind) or (isinstance(data, bool) and kind is not bool):
         raise DecodeError(f"{_write_place(where)}: {_show_value(data)} is not {_NAMES.get(kind, kind.__name__)}")
     return data
@@ -337,16 +317,6 @@ _NAMES = {
 }
 
 
-@functools.cache
-def _fields(cls: type) -> dict[str, tuple[Any, bool]]:
-    """Field name -> (declared type, required), in order."""
-    hints = typing.get_type_hints(cls)
-    return {
-        f.name: (hints[f.name], f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING)
-        for f in dataclasses.fields(cls)
-    }
-
-
 # ---- identity ----
 
 
@@ -359,11 +329,7 @@ def fingerprint(value: Any) -> str:
 
 
 # How long one measures does not change what one measures, nor does the folder the model lies in or its present content.
-_HOW_LONG = {
-    **dict.fromkeys(("warmup", "samples", "duration", "precision", "timeout")),
-    "precision_of": 50.0,
-    "seed": 0,
-}
+_LENGTH = {**dict.fromkeys(("warmup", "samples", "duration", "precision", "timeout")), "precision_of": 50.0, "seed": 0}
 _YOUNGER_INPUTS = ("ranges", "files", "names", "values", "feed_back")
 
 
@@ -373,10 +339,11 @@ def case_key(case: records.Case) -> str:
     What its answers are compared with is no part of it either. Fields that are younger than the first stores count only
     when they say something, so that series go on.
     """
-    load = dataclasses.replace(case.load, **cast(dict[str, Any], _HOW_LONG))
+    load = dataclasses.replace(case.load, **cast(dict[str, Any], _LENGTH))
     target = dataclasses.replace(case.target, uri="", work="")
     told = encode(dataclasses.replace(case, load=load, target=target, version="", tags=(), expected=None))
-    for holder, names in ((told, ("expected",)), (told["target"], ("work",)), (told["inputs"], _YOUNGER_INPUTS)):
+    younger = ((told, ("expected",)), (told["target"], ("work",)), (told["inputs"], _YOUNGER_INPUTS))
+    for holder, names in (*younger, *((one, ("unit",)) for one in told["load"]["objectives"])):
         for name in names:
             if not holder[name]:
                 del holder[name]
@@ -386,12 +353,13 @@ def case_key(case: records.Case) -> str:
 def environment_key(environment: records.Environment) -> str:
     """What makes two machines comparable: hardware and operating system, not packages, knobs or the moment."""
     system = {k: environment.system.get(k) for k in ("os", "architecture")}
-    image = environment.system.get("image")
+    image, device, host = (environment.system.get(k) for k in ("image", "device", "host"))
     if isinstance(image, dict):  # what is measured in a container is a series of its own; an older build of it is not
         system["image"] = image.get("name")
-    device = environment.system.get("device")
     if isinstance(device, dict):  # what runs on a phone is a series of its own for each phone
         system["device"] = [device.get("name"), device.get("serial")]
+    if isinstance(host, dict):  # equal machines of a fleet differ all the same: each has series of its own
+        system["host"] = host.get("name")
     return fingerprint({"machine": dict(environment.machine), "system": system, "gpu": list(environment.accelerators)})
 
 

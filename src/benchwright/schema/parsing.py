@@ -183,6 +183,30 @@ def _check_numbers(table: dict[str, Any]) -> None:
                 raise _too_long()
 
 
+def is_plain(value: Any, deepest: int) -> bool:
+    """Whether a value that `quick_json` read is for sure what `json_value` reads: not too deep, no number cut short.
+
+    A whole number of more than 64 bits has become a floating-point number there; a large one is doubtful therefore.
+    """
+    level = [value]
+    for _ in range(deepest):
+        below: list[Any] = []
+        for holder in level:
+            for item in holder.values() if type(holder) is dict else holder:
+                kind = type(item)
+                if kind is dict or kind is list:
+                    below.append(item)
+                elif kind is float and not -_CUT < item < _CUT:
+                    return False
+        if not below:
+            return True
+        level = below
+    return False
+
+
+_CUT = 2.0**63
+
+
 def _is_deeper(value: Any, most: int) -> bool:
     """Whether lists and mappings stand more than `most` deep within each other. This function does not recurse."""
     level = [value] if type(value) in _HOLDERS else []

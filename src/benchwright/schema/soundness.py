@@ -20,8 +20,10 @@ def estimate_flaw(estimate: Estimate) -> str:
     if not 0.0 <= estimate.confidence <= 1.0:
         return f"confidence {estimate.confidence:g} is not between 0 and 1"
     ends = (estimate.point, estimate.low, estimate.high)
-    absurd = next((end for end in ends if end is not None and not is_sane(end)), None)
-    return "" if absurd is None else f"{absurd:g} is larger than anything that is measured"
+    for end in ends:
+        if end is not None and not -LARGEST <= end <= LARGEST:
+            return f"{end:g} is larger than anything that is measured"
+    return ""
 
 
 def is_sane(value: float) -> bool:

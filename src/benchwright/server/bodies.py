@@ -18,7 +18,7 @@ from benchwright.units import whole_number
 async def read_pieces(request: Request, most: int) -> AsyncIterator[bytes]:
     """Yields the unpacked body in pieces; refuses it when it is larger than `most`, too slow, or damaged."""
     limits = context_of(request).settings.limits
-    if _declared_size(request) > most:
+    if declared_size(request) > most:
         raise _refuse_too_large(most)
     unpack = _unpacker(request.headers.get("content-encoding", ""), limits.ratio)
     total = 0
@@ -56,6 +56,18 @@ async def read_whole(request: Request, most: int) -> bytes:
     return bytes(body)
 
 
+def unpack_whole(body: bytes, encoding: str, limits: RequestLimits) -> bytes:
+    """Returns a document that was sent, unpacked; refuses one that is larger than a document may be, or damaged."""
+    unpack = _unpacker(encoding, limits.ratio)
+    unpacked = bytearray()
+    for part in unpack(body):
+        unpacked += part
+        if len(unpacked) > limits.document:
+            raise _refuse_too_large(limits.document)
+    unpack.end()
+    return bytes(unpacked)
+
+
 async def _read_small(request: Request) -> bytes:
     return await read_whole(request, context_of(request).settings.limits.small)
 
@@ -68,7 +80,8 @@ Small = Annotated[bytes, Depends(_read_small)]  # a change that a person makes
 Document = Annotated[bytes, Depends(_read_document)]  # a result, or a run without its results
 
 
-def _declared_size(request: Request) -> int:
+def declared_size(request: Request) -> int:
+    """Returns how many bytes a body has, as its sender says; 0 where nothing is said."""
     size = whole_number(request.headers.get("content-length", "0"))
     if size is None:
         raise refusal(400, "Content-Length is not a number")

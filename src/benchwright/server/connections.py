@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import cast
+from typing import ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -27,6 +27,7 @@ _TOO_MANY = b"This address has too many connections open: close some, or wait."
 class Connection(HttpToolsProtocol):
     """uvicorn's connection within these bounds."""
 
+    shares: ClassVar[int] = 1  # processes among which the connections of an address are spread
     _timer: asyncio.TimerHandle | None = None
     _in_head = False
     _head = 0  # bytes so far
@@ -106,9 +107,9 @@ class Connection(HttpToolsProtocol):
             other for other in map(_as_connection, self.connections) if other is not self and other._is_from(here)
         ]
         silent = [other for other in others if not other._is_working]
-        if len(others) >= MOST and not self._comes_through_a_proxy():
+        if len(others) >= -(-MOST // self.shares) and not self._comes_through_a_proxy():
             self._refuse(b"503 Service Unavailable", _TOO_MANY)
-        elif len(silent) >= MOST_SILENT:
+        elif len(silent) >= -(-MOST_SILENT // self.shares):
             min(silent, key=lambda other: other._heard)._end()
 
     def _end_the_longest_wait(self) -> None:

@@ -12,17 +12,25 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Request
 from starlette.responses import Response
 
-from benchwright.pages import encoding
+from benchwright.analysis.rule_preview import RecentFindingsReader
+from benchwright.pages import view_json
+from benchwright.pages.code import add_code_links
+from benchwright.server.joint_work import JointWork
 from benchwright.server.settings import ServerSettings
 from benchwright.server.traffic import Buckets, Traffic
+from benchwright.store.archive import Token
 
 if TYPE_CHECKING:
     from benchwright.server.access import Visitor
+    from benchwright.server.lab_desk import LabDesk
+    from benchwright.server.openid import OpenIdProvider
+    from benchwright.server.shared_state import SharedState
     from benchwright.store.sql import SqlStore
 
+SCOPES_KEY = "benchwright.scopes"  # in a request's scope: what the visitor may do
 WORTH_PACKING = 2048  # bytes: a smaller answer fits a packet or two anyway
 REVALIDATE = "private, no-cache"  # keep it, and ask each time whether it is still the same
-_MINUTES = 600.0
+MINUTES = 600.0  # seconds in which the same line is written to the audit log once
 _STRANGERS = 4  # bodies at once that must be read to know who sends them: together they could fill the memory
 
 
@@ -32,10 +40,16 @@ class RequestContext:
 
     settings: ServerSettings
     store: SqlStore
+    lab: LabDesk
     asked: Buckets  # by token or address
+    tokens: JointWork[str, Token]  # what a token may do
     failed: Buckets  # wrong tokens, by address
     refused: Buckets  # lines of the audit log about refusals, by address
-    told: Buckets = field(default_factory=lambda: Buckets(rate=1 / _MINUTES, burst=1))  # lines that repeat
+    told: Buckets  # lines that repeat
+    signing_in: Buckets  # by address
+    provider: OpenIdProvider | None = None  # at which people sign in
+    shared: SharedState | None = None  # with the other processes of this server
+    recent: RecentFindingsReader = field(default_factory=RecentFindingsReader)  # for previews of rules
     traffic: Traffic = field(default_factory=Traffic)
     strangers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_STRANGERS))
     stopping: asyncio.Event = field(default_factory=asyncio.Event)  # set when streams should end
@@ -58,9 +72,14 @@ def stop_event(request: Request) -> asyncio.Event:
     return context_of(request).stopping
 
 
-def answer(request: Request, view: Any, *, status: int = 200) -> Response:
-    """Answers with a record of `pages.shapes`, or plain values, as JSON; 304 when the client has the same already."""
-    return pack_response(request, encoding.dumps(view), status=status)
+def answer(request: Request, view: Any, *, status: int = 200, is_own: bool = False) -> Response:
+    """Answers with a record of `pages.shapes`, or plain values, as JSON; 304 when the client has the same already.
+
+    E-mail addresses of people are for those who may triage; `is_own` says that the answer is about the visitor alone.
+    """
+    page = view_json.dumps(add_code_links(view, context_of(request).settings.projects))
+    sees_mail = is_own or "triage" in request.scope.get(SCOPES_KEY, ())
+    return pack_response(request, page if sees_mail else view_json.hide_mail(page), status=status)
 
 
 def pack_response(

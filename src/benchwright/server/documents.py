@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from benchwright import schema
 from benchwright.errors import DecodeError
-from benchwright.records import Result, Run
+from benchwright.records import Result, Revision, Run
+from benchwright.records.findings import Triage
+from benchwright.schema import quick_results
 from benchwright.schema.parsing import TextError, json_value
+from benchwright.schema.quick_results import QuickResult
 from benchwright.server.errors import refusal
 from benchwright.server.settings import MIB, RequestLimits
 
@@ -31,6 +34,30 @@ def run_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Run:
     run = schema.open_document(document, Run, where=where)
     check_run(run, where)
     return run
+
+
+def run_parts_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> tuple[Run, Sequence[QuickResult]]:
+    """Returns the run in a versioned document, and those of its results that could be read quickly: all, or none."""
+    data = quick_results.open_quickly(body, "run")
+    if data is not None:
+        _check_sample_size({"data": data}, limits)
+        if (found := quick_results.read_run(data, deepest=limits.depth)) is not None:
+            check_run(found[0], where)
+            for i, result in enumerate(found[1]):
+                _check_quick_result(result, f"{where}: run.results[{i}]")
+            return found
+    return run_of(body, limits, where=where), ()
+
+
+def quick_result_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Result | QuickResult:
+    """Returns the result in a versioned document, its metrics as columns where they are as most are."""
+    data = quick_results.open_quickly(body, "result")
+    if data is not None:
+        _check_sample_size({"data": data}, limits)
+        if (found := quick_results.read_result(data, deepest=limits.depth)) is not None:
+            _check_quick_result(found, f"{where}: result")
+            return found
+    return result_of(body, limits, where=where)
 
 
 def result_of(body: bytes, limits: RequestLimits, *, where: str = "body") -> Result:
@@ -94,7 +121,7 @@ def _unpacked_size(text: str, most: int) -> int:
 def check_run(run: Run, where: str) -> None:
     """Refuses a run whose ids or names a database cannot be searched by."""
     check_id(run.id, f"{where}: run.id")
-    names = {"tag": run.tags, "revision": [run.revision.id] if run.revision else []}
+    names = {"tag": run.tags, **_revision_names(run.revision)}
     check_names(names, f"{where}: run")
     for i, result in enumerate(run.results):
         _check_result(result, f"{where}: run.results[{i}]")
@@ -108,9 +135,21 @@ def _check_result(result: Result, where: str) -> None:
         "case.name": [result.case.name],
         "metrics": [text for metric in result.metrics for text in (metric.name, metric.unit)],
         "metrics.estimate.method": [metric.estimate.method for metric in result.metrics],
-        "revision": [result.revision.id] if result.revision else [],
+        **_revision_names(result.revision),
     }
     check_names(names, where)
+
+
+def _check_quick_result(result: QuickResult, where: str) -> None:
+    _check_result(result.head, where)
+    told = result.columns
+    check_names({"metrics": (*told.names, *told.units), "metrics.estimate.method": told.methods}, where)
+
+
+def _revision_names(revision: Revision | None) -> dict[str, Sequence[str]]:
+    if revision is None:
+        return {}
+    return {"revision": [revision.id], "revision.branch": [revision.branch], "revision.tags": revision.tags}
 
 
 def check_names(names: Mapping[str, Iterable[str]], where: str) -> None:
@@ -118,6 +157,12 @@ def check_names(names: Mapping[str, Iterable[str]], where: str) -> None:
     for place, texts in names.items():
         if any(len(text) > LONGEST_NAME for text in texts):
             raise DecodeError(f"{where}.{place}: longer than {LONGEST_NAME} characters")
+
+
+def check_wish(wish: Triage, where: str = "body") -> None:
+    """Refuses a comment or a name that is too long."""
+    check_text(wish.comment, f"{where}.comment")
+    check_text(wish.assignee or "", f"{where}.assignee", LONGEST_ASSIGNEE)
 
 
 def check_text(text: str, where: str, most: int = LONGEST_TEXT) -> None:

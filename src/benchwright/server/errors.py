@@ -13,7 +13,16 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from benchwright.errors import BenchwrightError, DecodeError, NotInstalledError, StoreError, StoreFullError, UserError
+from benchwright.errors import (
+    BenchwrightError,
+    DecodeError,
+    LeaseError,
+    NotInstalledError,
+    StoreError,
+    StoreFullError,
+    UploadError,
+    UserError,
+)
 from benchwright.server.context import context_of
 
 MOST_SHOWN = 1000  # characters of a message: what was sent is not sent back at length
@@ -26,14 +35,18 @@ def refusal(status: int, what: str, remedy: str = "", headers: Mapping[str, str]
 
 def status_of(error: BenchwrightError) -> int:
     """Whose turn it is: 404 for what is not there, 400 for what cannot be read, 409 for ids that are taken, 507
-    for a full disk, 503 for a database that fails."""
+    for a full disk, 503 for a database that fails, 502 for a forge that refuses."""
     if isinstance(error, StoreFullError):
         return 507
     if isinstance(error, StoreError):
         cause = error.__cause__  # a database's own complaint is always the cause of ours
         return 404 if cause is None else 409 if type(cause).__name__ == "IntegrityError" else 503
+    if isinstance(error, LeaseError):
+        return 409
     if isinstance(error, NotInstalledError):
         return 503
+    if isinstance(error, UploadError):  # a forge that the server asked did not do it
+        return 502
     return 400 if isinstance(error, DecodeError | UserError) else 500
 
 
@@ -64,8 +77,21 @@ def handle_errors(app: FastAPI) -> None:
     app.add_exception_handler(ClientDisconnect, _answer_disconnect)
 
 
+def answer_error(request: Request, error: Exception) -> Response:
+    """Answers with a refusal or an error of ours, as the app does; raises any other."""
+    if isinstance(error, AnyHTTPException):
+        return _say_refusal(request, error)
+    if isinstance(error, BenchwrightError):
+        return problem(*explain_error(request, error))
+    raise error
+
+
 async def _answer_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnyHTTPException)
+    return _say_refusal(request, error)
+
+
+def _say_refusal(request: Request, error: AnyHTTPException) -> Response:
     detail: Any = error.detail
     if isinstance(detail, str):  # a path or a method that the framework does not know
         detail = {"error": f"{request.url.path}: {detail.lower()}", "remedy": "see api/v1/openapi.json"}

@@ -9,7 +9,7 @@ from functools import lru_cache
 from urllib.parse import quote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from benchwright.errors import StoreError
@@ -31,6 +31,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
+_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _REFUSED = frozenset({401, 403, 429})
 
@@ -152,9 +153,9 @@ class _HeaderSender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
+            given = message["headers"] = [*message.get("headers", ())]
+            known = {name for name, _ in given}
+            given += [header for header in _RAW_HEADERS if header[0] not in known]
             await self._send(message)
         elif not self.head:
             await self._send(message)

@@ -18,7 +18,7 @@ from benchwright import schema
 from benchwright._version import VERSION
 from benchwright.pages import shapes
 from benchwright.schema import json_schema
-from benchwright.server import answers
+from benchwright.server import answers, lab_answers
 from benchwright.store.archive import Progress
 
 ABOUT = """\
@@ -90,7 +90,9 @@ def _body(content: dict[str, Any], note: str) -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    found = json_schema.definitions(*_records(shapes), *_records(answers), Progress, *schema.kinds().values())
+    found = json_schema.definitions(
+        *_records(shapes), *_records(answers), *_records(lab_answers), Progress, *schema.kinds().values()
+    )
     for kind, record in schema.kinds().items():
         found[f"{kind.capitalize()}Document"] = {
             "type": "object",

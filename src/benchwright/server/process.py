@@ -9,18 +9,20 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 from fastapi import FastAPI
 
-from benchwright.errors import OptionError
+from benchwright.errors import OptionError, StoreError
 from benchwright.server.app import create_app
 from benchwright.server.connections import Connection
 from benchwright.server.context import RequestContext
 from benchwright.server.settings import ServerSettings
+from benchwright.store.sql import SqlStore
 
 BACKLOG = 2048
+SWITCH = 0.001  # seconds that a thread may hold the interpreter while others wait; 0.005 unless said
 GRACE = 1  # seconds that requests under way are given at the end
 
 
@@ -28,18 +30,38 @@ def serve(settings: ServerSettings, *, port: int, ready: Callable[[str], None]) 
     """Answers requests until Ctrl-C or SIGTERM. `ready` is told the address once it can be asked."""
     with listen(settings.host, port) as listening:  # first: where this fails, no store has been made
         app = create_app(settings)
-        gc.collect()
-        gc.freeze()  # what is there now stays: looking through it in the middle of a request takes tens of milliseconds
-        gc.set_threshold(20_000, 20, 20)  # one answer is made of thousands of records, and leaves none behind
+        make_ready(app)
         ready(address_of(listening, settings.host))
         server_for(app).run(sockets=[listening])
 
 
+def make_ready(app: FastAPI) -> None:
+    """Does what need not be done in the middle of requests."""
+    gc.collect()
+    gc.freeze()  # what is there now stays: looking through it in the middle of a request takes tens of milliseconds
+    gc.set_threshold(20_000, 20, 20)  # one answer is made of thousands of records, and leaves none behind
+    sys.setswitchinterval(SWITCH)  # who has a moment's work, such as the loop, waits that long for each who has much
+    # A store of ten million points is counted in seconds: the first visitor need not wait for all of them.
+    threading.Thread(target=_look_ahead, args=(app.state.context.store,), daemon=True).start()
+
+
+def _look_ahead(store: SqlStore) -> None:
+    """Has the store count what every page tells, and read which series there are."""
+    with suppress(StoreError):  # a page that needs it will say what is wrong
+        store.totals()
+        store.series_by_case()
+
+
 def server_for(app: FastAPI) -> uvicorn.Server:
     """A uvicorn server that ends streams when it ends, and writes no access log: query strings may hold secrets."""
+    return ServerLoop(options_for(app), app.state.context)
+
+
+def options_for(app: FastAPI) -> uvicorn.Config:
+    """Returns what uvicorn is told of the application."""
     here = app.state.context
     assert isinstance(here, RequestContext)
-    options = uvicorn.Config(
+    return uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
@@ -51,7 +73,6 @@ def server_for(app: FastAPI) -> uvicorn.Server:
         limit_concurrency=here.settings.limits.connections,
         timeout_graceful_shutdown=GRACE,
     )
-    return _Server(options, here)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -91,13 +112,17 @@ def _explain_os_error(host: str, port: int, error: OSError) -> OptionError:
     return OptionError(f"{host}:{port}: {error.strerror}", remedy="give an address of this machine with --address")
 
 
-class _Server(uvicorn.Server):
+class ServerLoop(uvicorn.Server):
+    """uvicorn's server, which tells streams when it ends."""
+
     def __init__(self, options: uvicorn.Config, here: RequestContext) -> None:
         super().__init__(options)
         self._here = here
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends streams, and then all connections."""
         self._here.stopping.set()
+        self._here.lab.ring()  # agents that wait for work are answered
         await super().shutdown(sockets)
 
     @contextmanager

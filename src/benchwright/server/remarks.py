@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchwright.analysis.detection import OURS
-from benchwright.records.findings import Finding, Remark, State
+from benchwright.records.findings import STATE_WORDS, Finding, Remark, State
+from benchwright.records.machines import Quarantine
 from benchwright.server.access import Visitor
 
+if TYPE_CHECKING:
+    from benchwright.store import Store
+
 TRIAGED = frozenset({"state", "assignee"})  # the fields of a finding that belong to people
-_WORDS = {
-    State.SUSPECTED: "suspected",
-    State.OPEN: "reopened",
-    State.ACKNOWLEDGED: "acknowledged",
-    State.RESOLVED: "resolved",
-    State.IGNORED: "ignored",
-}
 _LONGEST = 80  # characters of a value in the audit log
 
 
@@ -61,7 +58,7 @@ def _sign_sender(claimed: str, visitor: Visitor) -> str:
 
 def name_state(state: State) -> str:
     """Returns the word for a finding that was put into this state."""
-    return _WORDS[state]
+    return STATE_WORDS[state]
 
 
 def sign(visitor: Visitor, claimed: str = "") -> str:
@@ -85,6 +82,32 @@ def describe_changes(before: Finding, after: Finding) -> str:
     if len(after.remarks) > len(before.remarks):
         told.append(after.remarks[-1].what)
     return ", ".join(told) or "nothing changed"
+
+
+def describe_quarantine(held: Quarantine) -> str:
+    """Returns which machine is held, since when, until when and why, for the audit log."""
+    until = f" until {_instant(held.until)}" if held.until is not None else ""
+    return f"{held.machine[:12]} since {_instant(held.since)}{until}: {held.reason[:_LONGEST] or 'no reason given'}"
+
+
+def _instant(at: int) -> str:
+    return datetime.fromtimestamp(at / 1e6, UTC).isoformat(timespec="seconds")
+
+
+def describe_rule(store: Store, verb: str, arguments: Mapping[str, Any]) -> str:
+    """Returns how the rule stands that a verb changes, for the audit log; "" for verbs of other things."""
+    if verb in ("mute", "unmute"):
+        what = arguments["mute"].what if verb == "mute" else arguments["what"]
+        known = next((one for one in store.mutes() if one.what == what), None)
+        return (
+            "not muted" if known is None else f"muted {f'({known.reason[:_LONGEST]})' if known.reason else ''}".strip()
+        )
+    if verb in ("set_threshold", "drop_threshold"):
+        meant = arguments["threshold"] if verb == "set_threshold" else None
+        place = (meant.case, meant.metric) if meant else (arguments["case"], arguments.get("metric", ""))
+        least = next((one.smallest for one in store.thresholds() if (one.case, one.metric) == place), None)
+        return "no threshold" if least is None else f"{100 * least:g} %"
+    return ""
 
 
 def now() -> str:

@@ -29,13 +29,18 @@ class Buckets:
         """Takes a permit and returns 0, or returns the seconds until there is one."""
         with self._lock:
             now = self._clock()
-            level, since = self._levels.pop(key, (self._burst, now))
-            level = min(self._burst, level + (now - since) * self._rate)
-            wait = 0.0 if level >= 1 else (1 - level) / self._rate
-            self._levels[key] = (level - 1 if not wait else level, now)
+            wait, left = self._draw(self._levels.pop(key, (self._burst, now)), now)
+            self._levels[key] = (left, now)
             if len(self._levels) > self._most:
                 self._levels.popitem(last=False)
             return wait
+
+    def _draw(self, known: tuple[float, ...], now: float) -> tuple[float, float]:
+        """Returns the seconds to wait, 0 where a permit was taken, and how many are left then."""
+        level, since = known
+        level = min(self._burst, level + (now - since) * self._rate)
+        wait = 0.0 if level >= 1 else (1 - level) / self._rate
+        return wait, level - 1 if not wait else level
 
 
 @lru_cache(maxsize=1000)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from benchwright.records import Better, Estimate, Verdict
-from benchwright.stats.distributions import normal_cdf, normal_quantile, student_cdf, student_quantile
+from benchwright.stats.distributions import normal_cdf, reach_of_interval, student_cdf, student_quantile
 
 _LARGEST = 700.0  # of a logarithm whose exponential is still a number
 ALLOWANCE = 1.0  # how far two single processes of one program may lie apart, on a machine nothing is known of
@@ -110,7 +110,7 @@ def _one_process_each(a: Estimate, b: Estimate, confidence: float, allowance: fl
         return _Difference(centre, None, 1.0, method, caveat)
     error = math.hypot(error_a, error_b)
     beyond = abs(centre) - slack
-    half = normal_quantile((1.0 + confidence) / 2) * error + slack
+    half = reach_of_interval(confidence) * error + slack
     p_value = _two_sided(beyond, error, math.inf) if beyond > 0.0 else 1.0
     return _Difference(centre, half, p_value, method, caveat)
 
@@ -184,8 +184,8 @@ def _own_error(e: Estimate, confidence: float) -> float | None:
     if e.low is None or e.high is None:
         return None
     above, below, sure = e.high - e.point, e.point - e.low, e.confidence
-    quantile = normal_quantile((1.0 + (sure if sure > confidence else confidence)) / 2)
-    return (above if above > below else below) / e.point / quantile
+    reach = reach_of_interval(sure if sure > confidence else confidence)
+    return (above if above > below else below) / e.point / reach
 
 
 def _two_sided(difference: float, error: float, df: float) -> float:
@@ -193,16 +193,3 @@ def _two_sided(difference: float, error: float, df: float) -> float:
         return 1.0 if difference == 0.0 else 0.0
     t = -abs(difference) / error
     return min(1.0, 2.0 * (normal_cdf(t) if math.isinf(df) else student_cdf(t, df)))
-
-
-def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> list[bool]:
-    """Which of many comparisons to call different so that at most `rate` of those called are false, on average.
-
-    Benjamini & Hochberg, Journal of the Royal Statistical Society B 57 (1995); holds for independent comparisons and
-    for positively dependent ones.
-    """
-    count = len(p_values)
-    order = sorted(range(count), key=p_values.__getitem__)
-    passed = [k for k, i in enumerate(order, start=1) if p_values[i] <= rate * k / count]
-    called = set(order[: passed[-1]] if passed else ())
-    return [i in called for i in range(count)]

@@ -32,6 +32,14 @@ def adjusted(p_values: Sequence[float], *, dependent: bool = False) -> list[floa
     return rates
 
 
+def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> list[bool]:
+    """Which of many comparisons to call different so that at most `rate` of those called are false, on average.
+
+    Holds for independent comparisons and for positively dependent ones.
+    """
+    return [adjusted_rate <= rate for adjusted_rate in adjusted(p_values)]
+
+
 def verified(first_level: float, p_value: float) -> float:
     """The p-value of a second look with new pairs, made because a first one at `first_level` had called a change.
 

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchwright.records import Estimate, Histogram
 from benchwright.stats import correlation, histogram, ranks, reach
-from benchwright.stats.distributions import normal_quantile, student_quantile
+from benchwright.stats.distributions import reach_of_interval, student_quantile
 from benchwright.stats.moments import FEW, Values, as_floats, as_list, moments
 from benchwright.units import QuantityLimits
 
 PERCENTILES: tuple[float, ...] = (50, 90, 95, 99, 99.9)
-_NEARLY_SURE = 1.0 - 1e-12  # the largest probability whose quantile is reckoned with
 TWO_SPEEDS = "two speeds seen"  # how a method says that one number does not tell it
 _GAPS_LOOKED_AT = 12
 _TAKES_TURNS = 0.5  # of the switches that independent calls would make
@@ -287,9 +286,13 @@ def within_limits(estimate: Estimate, limits: QuantityLimits | None) -> Estimate
     """The estimate with no end of its interval where the quantity cannot be; a point beyond a limit disproves it."""
     if limits is None or estimate.low is None or estimate.high is None:
         return estimate
+    if (limits.low is None or estimate.low >= limits.low) and (limits.high is None or estimate.high <= limits.high):
+        return estimate  # nearly all are
     can_be = _seen_within(limits, [estimate.point])
     low = estimate.low if can_be.low is None else max(estimate.low, can_be.low)
     high = estimate.high if can_be.high is None else min(estimate.high, can_be.high)
+    if low == estimate.low and high == estimate.high:
+        return estimate
     return replace(estimate, low=low, high=high)
 
 
@@ -360,8 +363,7 @@ def _sides(estimate: Estimate, confidence: float) -> tuple[float, float]:
     below, above = estimate.point - estimate.low, estimate.high - estimate.point
     if estimate.confidence <= confidence:
         return below, above
-    reached = min((1.0 + estimate.confidence) / 2, _NEARLY_SURE)  # other tools write 100 %
-    shrunk = normal_quantile((1.0 + confidence) / 2) / normal_quantile(reached)
+    shrunk = reach_of_interval(confidence) / reach_of_interval(estimate.confidence)
     return below * shrunk, above * shrunk
 
 

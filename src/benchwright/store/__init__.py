@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Protocol, Unpack
 
 from benchwright import config, plugins
 from benchwright.records import Estimate, Result, Revision, Run, Samples, Status
-from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
+from benchwright.records.causes import Cause
+from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold, Triage
+from benchwright.records.machines import Machine, Quarantine
 
 if TYPE_CHECKING:
     from benchwright.execution.saver import ResultSink
@@ -42,6 +44,7 @@ class Point:
     status: Status
     revision: str  # commit id or ""
     estimate: Estimate
+    branch: str = ""  # that the run was on; "" where nobody knows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,19 +111,26 @@ class Store(Protocol):
         """The raw samples of one result."""
         ...
 
-    def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False) -> list[RunSummary]:
+    def runs(self, *, limit: int = 20, tag: str = "", tries: bool = False, before: str = "") -> list[RunSummary]:
         """The runs that were added last, the newest first. One whose record is damaged says so in its summary.
 
-        With `tries`, also what was refused before anything was measured.
+        With `tries`, also what was refused before anything was measured; of the runs that were added before the run
+        `before` where one is named.
         """
         ...
 
-    def run_ids(self) -> Iterator[str]:
-        """Every run's id, in the order in which they were added."""
+    def run_ids(self, *, after: str = "", limit: int = 0) -> Iterator[str]:
+        """Every run's id, in the order in which they were added; where asked, after a run, and at most so many."""
         ...
 
-    def history(self, case: str, *, metrics: Sequence[str] = (), limit: int = 1000) -> list[Series]:
-        """The series of cases whose name matches (`*` is a wildcard), each with its newest `limit` points."""
+    def history(
+        self, case: str, *, metrics: Sequence[str] = (), limit: int = 1000, skip: int = 0, most: int = 0
+    ) -> list[Series]:
+        """The series of cases whose name matches (`*` is a wildcard), each with its newest `limit` points.
+
+        Without the first `skip` series; where `most` is given, only as many series as have so many points together
+        (each counts as one point more), at most 1,000 and at least one.
+        """
         ...
 
     def misses(self, case: str, *, limit: int = 20) -> list[Miss]:
@@ -131,8 +141,20 @@ class Store(Protocol):
         """Every name that has a history, in alphabetical order."""
         ...
 
-    def findings(self, *, states: Sequence[State] = (), series: Sequence[str] = (), limit: int = 1000) -> list[Finding]:
-        """The newest findings first: those in one of the states and of one of the series, where any are named."""
+    def findings(
+        self,
+        *,
+        states: Sequence[State] = (),
+        series: Sequence[str] = (),
+        limit: int = 1000,
+        cause: str = "",
+        skip: int = 0,
+        ids: Sequence[str] = (),
+        before: str = "",
+    ) -> list[Finding]:
+        """The newest findings first: those in one of the states, of one of the series, of the cause and of these ids,
+        where any are named; those that come after the finding `before`, without as many as are to be skipped.
+        """
         ...
 
     def finding(self, reference: str) -> Finding:
@@ -153,6 +175,32 @@ class Store(Protocol):
 
         What `why` is given is added to what is there; other fields are replaced.
         """
+        ...
+
+    def causes(self, *, states: Sequence[State] = (), limit: int = 100, skip: int = 0, before: str = "") -> list[Cause]:
+        """The causes of the findings in one of the states, and of these alone; the one that was last joined first.
+
+        `before` is a place in that list, a `records.causes.CausePlace` as text: those that come after it.
+        """
+        ...
+
+    def triage_findings(self, references: Sequence[str], wish: Triage, *, who: str = "", at: str = "") -> list[Finding]:
+        """Does with findings what somebody wishes, all of it or nothing, and returns those that it changed.
+
+        A reference is a finding's, or a cause's: then the findings of it are meant that `Triage.meant` names.
+        """
+        ...
+
+    def split_findings(
+        self, references: Sequence[str], *, who: str = "", at: str = "", comment: str = ""
+    ) -> list[Finding]:
+        """Takes findings out of their cause, into one of their own that nothing joins by itself; returns them."""
+        ...
+
+    def join_findings(
+        self, references: Sequence[str], *, who: str = "", at: str = "", comment: str = ""
+    ) -> list[Finding]:
+        """Gives findings, or all of a cause, the cause of the first one named; returns those that had another."""
         ...
 
     def mutes(self) -> list[Mute]:
@@ -177,6 +225,22 @@ class Store(Protocol):
 
     def drop_threshold(self, case: str, metric: str = "") -> bool:
         """Takes a threshold away; False when there was none."""
+        ...
+
+    def machines(self) -> list[Machine]:
+        """Every machine, the one that measured last first."""
+        ...
+
+    def quarantines(self, machine: str = "") -> list[Quarantine]:
+        """The quarantines of a machine, or of all: past, present and to come, the latest first."""
+        ...
+
+    def quarantine(self, quarantine: Quarantine) -> None:
+        """Keeps a quarantine, in the place of one of the same machine that begins at the same instant."""
+        ...
+
+    def release(self, machine: str, at: int, who: str = "") -> int:
+        """Ends every quarantine of the machine that lasts at an instant, there; returns how many there were."""
         ...
 
     def close(self) -> None:

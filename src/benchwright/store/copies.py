@@ -7,16 +7,20 @@ store has under the same id is left as it is, and told when it differs. Tokens s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import cast
+from functools import partial
+from typing import Any, Protocol, cast, runtime_checkable
 
 from benchwright import schema
 from benchwright.errors import DecodeError, OptionError, StoreError
 from benchwright.records import Run
 from benchwright.store import Store
 from benchwright.store.archive import Archive
+from benchwright.store.one_ahead import OneAhead
 from benchwright.store.sqlite_file import database_file
+from benchwright.system.garbage import rare_collections
 
 _EVERYTHING = 1_000_000
 Tell = Callable[[int, int], None]
@@ -33,7 +37,9 @@ class CopySummary:
     findings: int  # added
     mutes: int
     thresholds: int
+    quarantines: int
     notes: int
+    views: int
     differing: tuple[str, ...]  # what does not agree in the end, each a sentence
 
 
@@ -43,9 +49,11 @@ def copy(source: Store, target: Store, tell: Tell = lambda done, total: None) ->
     Raw samples are compared where they were copied now; those of runs that were there may have aged out on one side.
     """
     names, there = list(source.run_ids()), set(target.run_ids())
-    added = completed = results = 0
+    completed = 0
     differing: list[str] = []
-    for number, name in enumerate(names):
+    rows = _copy_rows(source, target, [name for name in names if name not in there], tell)
+    added, results = len(rows), sum(rows.values())
+    for number, name in enumerate((name for name in names if name not in rows), len(rows)):
         tell(number, len(names))
         try:
             run = source.run(name)
@@ -69,9 +77,60 @@ def copy(source: Store, target: Store, tell: Tell = lambda done, total: None) ->
         findings=findings,
         mutes=_mutes(source, target),
         thresholds=_thresholds(source, target),
+        quarantines=_quarantines(source, target),
         notes=_notes(source, target),
+        views=_views(source, target),
         differing=(*differing, *_missing_runs(names, target)),
     )
+
+
+@runtime_checkable
+class RowStore(Protocol):
+    """A store that gives and takes runs as rows of tables: every database."""
+
+    def raw_batches(self, run_ids: Sequence[str]) -> list[list[str]]:
+        """The ids of runs in pieces that can be held in memory."""
+        ...
+
+    def raw_runs(self, run_ids: Sequence[str], *, points: bool = True) -> dict[str, Any]:
+        """The runs that are there and whole, by id; without points, only how many there are."""
+        ...
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another process does the work of keeping: then the next runs can be read meanwhile."""
+        ...
+
+    def add_raw_runs(self, runs: Sequence[Any]) -> list[str]:
+        """Keeps runs in one transaction; the ids of those that were not there already."""
+        ...
+
+
+def _copy_rows(source: Store, target: Store, names: Sequence[str], tell: Tell) -> dict[str, int]:
+    """Copies runs as rows where both stores are databases: how many results each run has that is the same there now.
+
+    Those that cannot be copied so, since they are damaged or somebody else adds them just now, are left out.
+    """
+    if not (isinstance(source, RowStore) and isinstance(target, RowStore)):
+        return {}
+    copied: dict[str, int] = {}
+    done = 0
+
+    def add(runs: dict[str, Any]) -> None:
+        added = target.add_raw_runs([*runs.values()])
+        there = target.raw_runs(added, points=False)
+        copied.update({name: len(runs[name].results) for name in added if there.get(name) == runs[name]})
+
+    with rare_collections(), OneAhead() if target.is_elsewhere else nullcontext() as ahead:
+        for batch in source.raw_batches(names):
+            tell(done, len(names))
+            runs = source.raw_runs(batch)
+            if ahead:
+                ahead.begin(partial(add, runs))
+            else:
+                add(runs)
+            done += len(batch)
+    return copied
 
 
 def refuse_same(source: str, target: str) -> None:
@@ -139,6 +198,27 @@ def _thresholds(source: Store, target: Store) -> int:
     missing = [one for one in source.thresholds() if (one.case, one.metric) not in there]
     for threshold in missing:
         target.set_threshold(threshold)
+    return len(missing)
+
+
+def _quarantines(source: Store, target: Store) -> int:
+    there = {(one.machine, one.since) for one in target.quarantines()}
+    missing = [one for one in source.quarantines() if (one.machine, one.since) not in there]
+    for quarantine in missing:
+        target.quarantine(quarantine)
+    return len(missing)
+
+
+def _views(source: Store, target: Store) -> int:
+    """Copies views of names that are free there; what opens first there stays so."""
+    if not (hasattr(source, "keep_view") and hasattr(target, "keep_view")):
+        return 0
+    ours, theirs = cast(Archive, source), cast(Archive, target)
+    there = theirs.views()
+    taken, has_home = {view.name for view in there}, any(view.is_home for view in there)
+    missing = [view for view in ours.views() if view.name not in taken]
+    for view in missing:
+        theirs.keep_view(replace(view, is_home=view.is_home and not has_home))
     return len(missing)
 
 

@@ -17,7 +17,7 @@ from benchwright.errors import StoreError
 from benchwright.store.live import ENDED, Progress
 
 VERSION_TABLE = "benchwright_schema"
-VERSION = "0003"  # the newest migration; numbers of four digits, so that a later one compares as greater
+VERSION = "0015"  # the newest migration; numbers of four digits, so that a later one compares as greater
 _PATIENCE = 0.2  # seconds to wait for a writer: what is told now is soon told again
 
 

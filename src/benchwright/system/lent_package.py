@@ -12,22 +12,24 @@ from pathlib import Path
 
 PACKAGE = "benchwright"
 _ROOT = str(Path(__file__).resolve().parents[2])  # the folder, or the zip file, that holds the package
-# Asked last: what the interpreter has itself comes first. In a .pth file no name of a module is known to it.
+# Asked last, unless told otherwise: what the interpreter has itself comes first. In a .pth file no name of a module is
+# known to it.
 _FINDER = (
     "import sys; from importlib.machinery import PathFinder; "
-    "sys.meta_path.append(type('Lent', (), {{'find_spec': staticmethod("
+    "sys.meta_path.insert({position}, type('Lent', (), {{'find_spec': staticmethod("
     "lambda name, path=None, target=None, find=PathFinder.find_spec, lent={places!r}: "
     "find(name, [lent[name]]) if name in lent else None)}})); "
 )
+_LAST = 1000  # position: behind every other finder
 
 
-def code_for(statement: str, *, lent: Sequence[str] = (PACKAGE,)) -> str:
+def code_for(statement: str, *, lent: Sequence[str] = (PACKAGE,), first: bool = False) -> str:
     """One line of Python that runs a statement which may import the packages that are lent.
 
-    A package that is not installed here either is left out.
+    A package that is not installed here either is left out. With `first`, ours is taken even where there is another.
     """
     places = {name: folder for name in lent if (folder := _folder_of(name)) is not None}
-    return _FINDER.format(places=places) + statement
+    return _FINDER.format(places=places, position=0 if first else _LAST) + statement
 
 
 def is_here(name: str) -> bool:

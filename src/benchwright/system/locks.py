@@ -71,6 +71,21 @@ def try_lock(handle: int, patience: float = 0.0) -> bool:
             time.sleep(_PAUSE)
 
 
+@contextlib.contextmanager
+def hold_byte(handle: int, place: int) -> Iterator[None]:
+    """Holds one byte of an open file, waiting for it if need be: many locks in one file.
+
+    It is kept from other processes alone. Threads of this process need a lock of their own around it.
+    """
+    import fcntl
+
+    fcntl.lockf(handle, fcntl.LOCK_EX, 1, place)
+    try:
+        yield
+    finally:
+        fcntl.lockf(handle, fcntl.LOCK_UN, 1, place)
+
+
 def _wait_for(handle: int) -> bool:
     import fcntl
 

@@ -16,6 +16,9 @@ _ADDRESS = re.compile(rf"""({_SCHEME})(\S*?)(?=[.,:;)\]}}"']*(?:\s|$)|["']\s*[,:
 _LOGIN = re.compile(r"[^/?#]*@")
 _LOOSE_LOGIN = re.compile(r"[^/:@]*:.*@|[^/?#]*@")  # passwords of databases may hold a bare / or ?
 
+_BRACKETED = re.compile(r"\s*<[^<>\s@]+@[^<>\s@]+>")
+_BARE = re.compile(r"(?<![\w.+%/:=-])([\w.+%-]+)@[\w-]+(?:\.[\w-]+)+(?![\w/]|:\S)")
+
 
 def mask_url(text: str) -> str:
     """Returns an address, or a text with addresses in it, as it may be shown: `scheme://***@host/path?name=***`.
@@ -23,6 +26,14 @@ def mask_url(text: str) -> str:
     Logins, values of queries and fragments are hidden, whatever the scheme; what is no address is left as it is.
     """
     return _ADDRESS.sub(lambda found: found[1] + _mask_rest(found[1].removesuffix("://").lower(), found[2]), text)
+
+
+def name_people(text: str) -> str:
+    """A text without the e-mail addresses of people: `Ada <ada@example.com>` is `Ada`.
+
+    Of an address that stands without a name, what is before the `@` stays: `git@example.com:team/code` is no person.
+    """
+    return _BARE.sub(r"\1", _BRACKETED.sub("", text)).strip() if "@" in text else text
 
 
 def mask_arguments(arguments: Iterable[str]) -> tuple[str, ...]:

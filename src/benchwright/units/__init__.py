@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from benchwright.errors import OptionError
+from benchwright.records.costs import MONEY
 
 _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
@@ -40,6 +42,7 @@ _FACTORS: dict[str, dict[str, float]] = {
     },
     "/s": {"/s": 1.0, "k/s": 1e3, "M/s": 1e6, "/min": 1 / 60},
     "%": {"%": 1.0},
+    "J": {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "kJ": 1e3, "Wh": 3600.0, "kWh": 3.6e6},
 }
 
 # Percentages that are no share of a whole: 100 is one core, or the mean of the copies.
@@ -65,7 +68,7 @@ def limits(metric: str, unit: str) -> QuantityLimits:
     """
     if unit == "%":
         return QuantityLimits(low=0.0, high=None if metric in _BEYOND_A_HUNDRED else 100.0)
-    return QuantityLimits(low=0.0) if unit in _SCALES else QuantityLimits()
+    return QuantityLimits(low=0.0) if unit in _SCALES or metric in MONEY else QuantityLimits()
 
 
 def whole_number(text: str) -> int | None:
@@ -135,6 +138,19 @@ def parse_quantity(text: str, unit: str, *, what: str = "value", bare: bool = Tr
             f"{what}: {text.strip()!r} may mean {number} ms or {number} s", remedy=f"write {number}ms or {number}s"
         )
     return float(number) * (factors[suffix] if suffix else 1.0)
+
+
+def parse_expiry(text: str, what: str) -> str:
+    """Reads a length of time, `'90d'`, and returns the instant that is so far from now; "" for "", which is never.
+
+    `what` is the flag, for errors.
+    """
+    if not text:
+        return ""
+    seconds = parse_quantity(text, "s", what=what)
+    if not 0 < seconds < 100 * 366 * 86400:
+        raise OptionError(f"{what} {text}: give a time between now and a hundred years", remedy="such as 90d")
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat(timespec="seconds")
 
 
 def parse_percent(text: str, what: str, *, zero: bool = True) -> float:

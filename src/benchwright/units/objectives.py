@@ -7,7 +7,9 @@ import re
 
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Metric, Objective
+from benchwright.records.costs import ENERGY, MONEY
 from benchwright.units import format_value, parse_quantity
+from benchwright.units.money import parse_money
 
 _OBJECTIVE = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(<=|>=|<|>)\s*(.+?)\s*")
 _NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
@@ -18,6 +20,7 @@ _UNITS = {
     **dict.fromkeys(("load_time", "first_call", "warmup_time"), "s"),
     **dict.fromkeys(("throughput", "rate", "max_rate"), "/s"),
     **dict.fromkeys(("rss", "io"), "B"),
+    **dict.fromkeys(ENERGY, "J"),
 }
 _RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
@@ -29,7 +32,7 @@ def holds(objective: Objective, value: float) -> bool:
 
 def describe(objective: Objective, metric: Metric | None = None) -> str:
     """The bound as it was read, with its unit: `latency_p99 < 20.0 ms`. `metric` tells the unit of what is measured."""
-    unit = metric.unit if metric else _unit_of(objective.metric)
+    unit = objective.unit or (metric.unit if metric else _unit_of(objective.metric))
     return f"{objective.metric} {objective.relation} {format_value(objective.bound, unit)}"
 
 
@@ -43,6 +46,9 @@ def objective(text: str, *, what: str = "--objective") -> Objective:
         name = f"latency_{name}"
     elif name == "mean":
         name = "latency"
+    if name in MONEY:
+        value, currency = parse_money(bound, what=f"{what} '{text}'", example=f"write it as {what} '{name}<0.05USD'")
+        return Objective(metric=name, relation=relation, bound=value, unit=currency)
     unit = _unit_of(name)
     if not unit and not _NUMBER.fullmatch(bound):
         known = ["mean", "p50", "p99", "throughput", "max_rate", "rss_peak", "makespan", "service_p99", "load_time"]
@@ -54,6 +60,26 @@ def objective(text: str, *, what: str = "--objective") -> Objective:
             remedy=f"bound it above zero, for example {what} 'p99<20ms'",
         )
     return Objective(metric=name, relation=relation, bound=value)
+
+
+def check_currency(objective: Objective, currency: str, *, what: str = "--objective") -> None:
+    """Refuses a bound of money whose currency is not that of the cost: a bare number may mean either."""
+    if objective.metric not in MONEY or objective.unit == currency:
+        return
+    written = f"{objective.metric}{objective.relation}"
+    amount = f"{objective.bound:g}"
+    if not objective.unit:
+        raise OptionError(
+            f"{what}: '{written}{amount}' may mean {amount} {currency}, as the price is, or another currency",
+            remedy=f"write {what} '{written}{amount}{currency}', or give the price in the currency that you mean",
+        )
+    said = f"in {currency}" if currency else "a bare number, in no currency"
+    raise OptionError(
+        f"{what}: '{written}{amount}{objective.unit}' cannot be judged: the cost is {said}",
+        remedy=f"bound it in {currency}, or give a price in {objective.unit}"
+        if currency
+        else f"give the price with its currency, as --price 0.34{objective.unit}/h",
+    )
 
 
 def _read_bound(bound: str, unit: str, text: str, what: str) -> float:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from benchwright.errors import UserError
 from benchwright.records import Revision
+from benchwright.vcs import remotes
+from benchwright.vcs.jobs import branch_of_job
 
 TIMEOUT = 10.0  # seconds; `status` of a very large working copy on a cold disk
 
@@ -56,27 +58,66 @@ def _git(folder: Path) -> Revision:
     header = dict(line[2:].split(" ", 1) for line in state if line.startswith("# "))
     if header.get("branch.oid", "(initial)") == "(initial)":
         raise UserError(f"{folder} has no commit yet")
-    shown = answer([*git, "log", "-1", "--no-show-signature", "--format=%H%x00%cI%x00%s", "--"])
-    commit, committed_at, subject = shown.rstrip("\n").split("\0", 2)
+    asked = "%H%x00%cI%x00%D%x00%an%x00%s%x00%b"
+    shown = answer([*git, "log", "-1", "--no-show-signature", *ONLY_TAGS, f"--format={asked}", "--"])
+    commit, committed_at, named, author, subject, text = shown.rstrip("\n").split("\0", 5)
     branch = header.get("branch.head", "")
+    repository = _git_repository(git, branch)
     return Revision(
         vcs="git",
         id=commit,
-        branch="" if branch == "(detached)" else branch,
+        branch=branch_of_job(folder) if branch == "(detached)" else branch,
         dirty=any(not line.startswith("#") for line in state),
         committed_at=committed_at,
         subject=subject,
+        tags=tags_of(named),
+        author=author,
+        repository=repository,
+        pull_request=remotes.built_request(repository) or remotes.merged_request(f"{subject}\n{text}"),
     )
+
+
+def _git_repository(git: list[str], branch: str) -> str:
+    try:
+        return remotes.git_repository(answer([*git, *remotes.git_question()]), branch)
+    except UserError:  # it has no remote
+        return ""
+
+
+# `%D` then names the tags of a commit and nothing else, whatever the user's settings for decorations are.
+ONLY_TAGS = ("--decorate=full", "--decorate-refs=refs/tags/")
+_TAG = "tag: refs/tags/"
+
+
+def tags_of(decoration: str) -> tuple[str, ...]:
+    """The tags that `%D` names with the options `ONLY_TAGS`: no name of git's holds a blank."""
+    return tuple(sorted(one.removeprefix(_TAG) for one in decoration.split(", ") if one.startswith(_TAG)))
 
 
 def _hg(folder: Path) -> Revision:
     hg = ["hg", "--cwd", str(folder)]
-    template = r"{node}\0{branch}\0{date|rfc3339date}\0{desc|firstline}"
-    commit, branch, committed_at, subject = answer([*hg, "log", "--rev", ".", "--template", template]).split("\0", 3)
+    template = r"{node}\0{branch}\0{date|rfc3339date}\0{tags % '{tag}\n'}\0{author|person}\0{desc|firstline}"
+    shown = answer([*hg, "log", "--rev", ".", "--template", template])
+    commit, branch, committed_at, named, author, subject = shown.split("\0", 5)
     if not commit.strip("0"):
         raise UserError(f"{folder} has no commit yet")
     changed = answer([*hg, "status", "--modified", "--added", "--removed", "--deleted"])
-    return Revision(vcs="hg", id=commit, branch=branch, dirty=bool(changed), committed_at=committed_at, subject=subject)
+    return Revision(
+        vcs="hg",
+        id=commit,
+        branch=branch,
+        dirty=bool(changed),
+        committed_at=committed_at,
+        subject=subject,
+        tags=hg_tags(named),
+        author=author,
+        repository=remotes.hg_repository(folder),
+    )
+
+
+def hg_tags(lines: str) -> tuple[str, ...]:
+    """The tags of a commit, one a line. `tip` is none that somebody gave: it moves with every commit."""
+    return tuple(sorted(one for one in lines.splitlines() if one and one != "tip"))
 
 
 def answer(command: list[str], timeout: float | None = None) -> str:

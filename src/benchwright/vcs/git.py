@@ -10,10 +10,13 @@ from urllib.parse import quote
 from benchwright.errors import FetchError, TargetError
 from benchwright.records import Revision
 from benchwright.system.locks import hold_lock
+from benchwright.vcs import ONLY_TAGS, tags_of
 from benchwright.vcs.git_program import Git
 from benchwright.vcs.history import ALL, NEEDED, Commit
+from benchwright.vcs.remotes import git_question, git_repository, merged_request
 
-_FORMAT = "%H%x00%cI%x00%aI%x00%P%x00%an%x00%s%x01"
+_FORMAT = "%H%x00%cI%x00%aI%x00%P%x00%an%x00%D%x00%s%x00%b%x00"  # no message holds a zero byte
+_FIELDS = 8
 _END = "--end-of-options"
 _SUBMODULE_MODE = "160000 "
 _SUBMODULE = 300.0  # seconds for one that may be left out
@@ -28,6 +31,7 @@ class GitRepository:
         self.root = root
         self._git = Git(folder=root)
         self._known: dict[str, Commit] = {}  # by full id: a commit never changes
+        self._web: str | None = None
 
     def resolve(self, name: str) -> Commit:
         """The commit that a name means."""
@@ -111,10 +115,16 @@ class GitRepository:
             raise FetchError(f"{common} cannot be written: {error.strerror}") from None
 
     def _log(self, *arguments: str) -> list[Commit]:
-        text = self._git.ask("log", "--no-show-signature", f"--format=tformat:{_FORMAT}", *arguments, "--")
-        found = [*_commits(text.split("\x01"))]
+        text = self._git.ask("log", "--no-show-signature", *ONLY_TAGS, f"--format=tformat:{_FORMAT}", *arguments, "--")
+        found = [*_commits(text.split("\0"), self._address())]
         self._known.update({each.revision.id: each for each in found})
         return found
+
+    def _address(self) -> str:
+        """The web address of the repository; asked once."""
+        if self._web is None:
+            self._web = git_repository(self._git.look(*git_question()) or "")
+        return self._web
 
 
 def _bring_submodules(folder: Path, root: Path) -> list[str]:
@@ -146,10 +156,17 @@ def _reason(complaint: str) -> str:
     return complaint if first < 0 else complaint[first + len("fatal: ") :].partition("; ")[0]
 
 
-def _commits(entries: Iterable[str]) -> Iterable[Commit]:
-    for entry in entries:
-        if not entry.strip():
-            continue
-        commit, committed_at, authored_at, parents, author, subject = entry.lstrip("\n").split("\0", 5)
-        revision = Revision(vcs="git", id=commit, committed_at=committed_at, subject=subject, author=author)
+def _commits(words: Sequence[str], repository: str) -> Iterable[Commit]:
+    for start in range(0, len(words) - _FIELDS, _FIELDS):
+        commit, committed_at, authored_at, parents, author, named, subject, text = words[start : start + _FIELDS]
+        revision = Revision(
+            vcs="git",
+            id=commit.lstrip("\n"),
+            committed_at=committed_at,
+            subject=subject,
+            author=author,
+            tags=tags_of(named),
+            repository=repository,
+            pull_request=merged_request(f"{subject}\n{text}"),
+        )
         yield Commit(revision=revision, authored_at=authored_at, parents=tuple(parents.split()))

@@ -12,10 +12,14 @@ from pathlib import Path
 
 from benchwright.errors import FetchError, TargetError, UserError
 from benchwright.records import Revision
-from benchwright.vcs import answer
+from benchwright.vcs import answer, hg_tags
 from benchwright.vcs.history import NEEDED, Commit
+from benchwright.vcs.remotes import hg_repository
 
-_TEMPLATE = r"{node}\0{branch}\0{date|rfc3339date}\0{p1.node} {p2.node}\0{author|person}\0{desc|firstline}\x01"
+_TEMPLATE = (
+    r"{node}\0{branch}\0{date|rfc3339date}\0{p1.node} {p2.node}\0{author|person}"
+    r"\0{tags % '{tag}\n'}\0{desc|firstline}\x01"
+)
 _NOBODY = "0" * 40
 _ID = re.compile("[0-9a-f]{6,40}")
 _PATH = 47  # letters before the path in a line of a manifest: a hash, a blank, the mode, a blank, a sign, a blank
@@ -127,11 +131,21 @@ class HgRepository:
 
     def _log(self, query: str) -> list[Commit]:
         found = []
+        repository = hg_repository(self.root)
         for entry in self._ask("log", "--rev", query, "--template", _TEMPLATE).split("\x01"):
             if not entry.strip():
                 continue
-            commit, branch, at, parents, author, subject = entry.split("\0", 5)
-            revision = Revision(vcs="hg", id=commit, branch=branch, committed_at=at, subject=subject, author=author)
+            commit, branch, at, parents, author, named, subject = entry.split("\0", 6)
+            revision = Revision(
+                vcs="hg",
+                id=commit,
+                branch=branch,
+                committed_at=at,
+                subject=subject,
+                author=author,
+                tags=hg_tags(named),
+                repository=repository,
+            )
             real = tuple(parent for parent in parents.split() if parent != _NOBODY)
             found.append(Commit(revision=revision, authored_at=at, parents=real))
         self._known.update({each.revision.id: each for each in found})

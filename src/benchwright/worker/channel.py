@@ -21,6 +21,7 @@ from benchwright.system.orphans import TOKEN_BYTES
 
 PROTOCOL = 3
 MOST_HEADER = 512 << 20  # bytes; many millions of values
+MOST_ARRAYS = 4 << 30  # bytes of all arrays behind one header
 _PIECE = 1 << 20  # bytes that are asked for at once
 _PREFIX = struct.Struct(f"<4s{TOKEN_BYTES}sI")
 _MAGIC = b"BWF\x01"
@@ -115,7 +116,7 @@ class FrameReader:
         if magic != _MAGIC or token != self._token:
             raise _rubbish(self._buffer)
         if length > MOST_HEADER:  # it is ours all the same
-            raise _too_large(length)
+            raise _too_large(length, MOST_HEADER)
         if not self._header_is_here():
             return int(_PREFIX.size + length)
         header, start = self._header()
@@ -135,6 +136,8 @@ class FrameReader:
                 header = None
             if not _is_header(header):
                 raise _rubbish(self._buffer[_PREFIX.size :])
+            if (size := 8 * sum(header["arrays"].values())) > MOST_ARRAYS:
+                raise _too_large(size, MOST_ARRAYS)
             self._parsed = header, end
         return self._parsed
 
@@ -161,9 +164,9 @@ def _rubbish(data: bytearray) -> ChannelError:
     )
 
 
-def _too_large(length: int) -> ChannelError:
+def _too_large(length: int, most: int) -> ChannelError:
     return ChannelError(
-        f"the answer of {length / 1e6:.0f} MB is too large: at most {MOST_HEADER / 1e6:.0f} MB are read",
+        f"the answer of {length / 1e6:.0f} MB is too large: at most {most / 1e6:.0f} MB are read",
         remedy="let the measured code report less: fewer entries, shorter texts",
     )
 

@@ -264,4 +264,5 @@ def _failure_fields(failure: BaseException) -> dict[str, str]:
         remedy = failures.memory_remedy() if failures.lacks_memory(failure) else ""
     notes = [note for note in getattr(failure, "__notes__", ()) if isinstance(note, str)]
     also = [note for note in notes if note.startswith(_ALSO)]
-    return {"kind": type(failure).__name__, "message": "; ".join((text, *also)), "remedy": remedy}
+    kind = failure.kind if isinstance(failure, BenchwrightError) else type(failure).__name__
+    return {"kind": kind, "message": "; ".join((text, *also)), "remedy": remedy}

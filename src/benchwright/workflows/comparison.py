@@ -1,4 +1,4 @@
-"""Two runs that there are already, one judged against the other: `benchwright.compare(...)`, and what it returns."""
+"""Runs that there are already, judged against the first of them: `benchwright.compare(...)`, and what it returns."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from benchwright.analysis import comparison, false_alarms
 from benchwright.analysis.comparison import SMALLEST, ComparedRow
+from benchwright.analysis.geomeans import GeometricMean
+from benchwright.analysis.judged_results import read_held
+from benchwright.analysis.machine_columns import part_of
+from benchwright.analysis.several_sides import AlignedLine, JudgedColumn, align, judge_columns
 from benchwright.errors import OptionError
 from benchwright.exchange.named_runs import find_run
 from benchwright.execution.noise.calibration import Calibration
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
     from benchwright.workflows.run import MeasuredRun
 
 
+MACHINE = "machine:"  # begins a side that is one machine's part of a run
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedRuns:
     """The treatment against the control, with a verdict for each case and metric: prints as a table."""
@@ -32,6 +39,7 @@ class ComparedRuns:
     rows: tuple[ComparedRow, ...]  # one for each case of either run
     smallest: float  # share: a change below this counts as none
     calibration: Calibration | None = None  # how often the machine that measured gives a false alarm, where it is known
+    means: tuple[GeometricMean, ...] = ()  # of the ratios, over all cases and by suite
 
     @property
     def verdict(self) -> Verdict:
@@ -62,7 +70,7 @@ class ComparedRuns:
             emit_text(file or sys.stdout, f"{same_run_text(self.control)}\n")
             return
         sides = (self.rows, self.control, self.treatment)
-        print_comparison(*sides, smallest=self.smallest, file=file, beside=self.beside)
+        print_comparison(*sides, smallest=self.smallest, file=file, beside=self.beside, means=self.means)
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row for each case and metric. Needs pandas."""
@@ -84,6 +92,55 @@ class ComparedRuns:
         return comparison_html(self.rows, self.control, self.treatment, smallest=self.smallest, beside=self.beside)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineComparison:
+    """Several runs, each judged against one baseline, all of them together: prints as a table with a column each."""
+
+    baseline: Run
+    columns: tuple[ComparedRuns, ...]
+    lines: tuple[AlignedLine, ...]  # one for each case and metric
+    smallest: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """Returns the worst verdict of all columns."""
+        return comparison.worst([row for column in self.columns for row in column.rows])
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing became worse in any column."""
+        return self.verdict is not Verdict.WORSE
+
+    def print(self, file: TextIO | None = None) -> None:
+        """Writes the table and its notes, coloured on a terminal."""
+        from benchwright.report.columns_text import print_columns
+
+        print_columns(self.lines, self.judged, self.baseline, smallest=self.smallest, file=file)
+
+    @property
+    def judged(self) -> list[tuple[Run, Sequence[ComparedRow], Sequence[GeometricMean]]]:
+        """Returns each run but the baseline with its rows and means."""
+        return [(column.treatment, column.rows, column.means) for column in self.columns]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row for each run, case and metric. Needs pandas."""
+        from benchwright.report.data_frames import columns_frame
+
+        return columns_frame([(column.treatment.id, column.rows) for column in self.columns])
+
+    def __str__(self) -> str:
+        from benchwright.report.table import plain_text
+
+        return plain_text(self.print)
+
+    def __repr__(self) -> str:
+        runs = ", ".join(column.treatment.id for column in self.columns)
+        return f"<BaselineComparison {runs} against {self.baseline.id}: {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(column._repr_html_() for column in self.columns)
+
+
 def compare(
     control: str | os.PathLike[str] | Run | MeasuredRun,
     treatment: str | os.PathLike[str] | Run | MeasuredRun,
@@ -100,12 +157,69 @@ def compare(
     """
     least = _share(smallest)
     before, after = (_side(side, name, store) for side, name in ((control, "control"), (treatment, "treatment")))
-    rows = comparison.compare_runs(before, after, smallest=least, metrics=one_or_many(metrics or None, ()))
+    held = read_held(lambda: open_configured_store(store), [before, after])
+    [column] = judge_columns(before, [after], smallest=least, metrics=one_or_many(metrics or None, ()), held=held)
+    return _compared_runs(before, column, least, store)
+
+
+def compare_several(
+    baseline: str | os.PathLike[str] | Run | MeasuredRun,
+    *others: str | os.PathLike[str] | Run | MeasuredRun,
+    metrics: str | Sequence[str] = (),
+    smallest: float | str = SMALLEST,
+    store: str | os.PathLike[str] | None = None,
+) -> BaselineComparison:
+    """Judges each of the other runs against the baseline; the share of false changes is that of all columns together.
+
+    Sides, `metrics` and `smallest` are those of `compare`.
+    """
+    if not others:
+        raise OptionError("nothing to compare the baseline with", remedy="name at least one other run")
+    least = _share(smallest)
+    names = ("baseline", *(f"side {place}" for place in range(2, 2 + len(others))))
+    before, *after = (_side(side, name, store) for side, name in zip((baseline, *others), names, strict=True))
+    held = read_held(lambda: open_configured_store(store), [before, *after])
+    judged = judge_columns(before, after, smallest=least, metrics=one_or_many(metrics or None, ()), held=held)
+    columns = tuple(_compared_runs(before, column, least, store) for column in judged)
+    return BaselineComparison(baseline=before, columns=columns, lines=tuple(align(judged)), smallest=least)
+
+
+def sides_by_machine(sides: Sequence[str], store: str | os.PathLike[str] | None) -> list[str | Run]:
+    """The sides, where some are `machine:NAME`: what these machines measured of the run that stands before them.
+
+    Without one before them it is the last run. Other sides are left as they are.
+    """
+    if not any(side.startswith(MACHINE) for side in sides):
+        return list(sides)
+    whole = "last" if sides[0].startswith(MACHINE) else sides[0]
+    named = [side for side in sides if side.startswith(MACHINE)]
+    if len(named) < len([side for side in sides if side != whole]):
+        raise OptionError(
+            f"{next(side for side in sides[1:] if not side.startswith(MACHINE))!r} is not a machine",
+            remedy="write compare RUN machine:A machine:B",
+        )
+    if len(named) < 2:
+        raise OptionError(f"nothing to compare {named[0]} with", remedy=f"name another one: {named[0]} machine:NAME")
+    run = _side(whole, "run", store)
+    return [part_of(run, side.removeprefix(MACHINE)) for side in named]
+
+
+def _compared_runs(
+    before: Run, column: JudgedColumn, least: float, store: str | os.PathLike[str] | None
+) -> ComparedRuns:
+    after = column.run
     if before.id != after.id:  # a run without a case is still the same as itself
-        comparison.check_in_common(rows)
+        comparison.check_in_common(column.rows)
     environment = after.results[0].environment if after.results else None
     known = false_alarms.read_calibration(lambda: open_configured_store(store), environment)
-    return ComparedRuns(control=before, treatment=after, rows=tuple(rows), smallest=least, calibration=known)
+    return ComparedRuns(
+        control=before,
+        treatment=after,
+        rows=column.rows,
+        smallest=least,
+        calibration=known,
+        means=column.means,
+    )
 
 
 def _side(side: object, name: str, store: str | os.PathLike[str] | None) -> Run:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
 
-from benchwright.analysis import drift_detection
-from benchwright.analysis.judged_metrics import headline_metrics
+from benchwright.analysis import detection, drift_detection
+from benchwright.analysis.judged_metrics import Directions, headline_metrics
+from benchwright.analysis.judged_results import JudgedResults, points_of_line
 from benchwright.analysis.trend import JudgedSeries, JudgementContext, trend_steps
 from benchwright.records import Better, Result
+from benchwright.records.costs import COSTS, MONEY
 from benchwright.store import Miss, Series, Store, open_configured_store
 from benchwright.store.lookup import look_up
 from benchwright.workflows.arguments import one_or_many, whole_number
@@ -67,24 +69,41 @@ def history(
     """Tells how the results of a target changed from run to run, each judged against the one before it.
 
     A target is a name as in the results, a path that ends in one, a pattern with `*`, or a function that was measured.
-    Without `metrics`, the usual ones. Of each series the newest `limit` runs are told.
+    Without `metrics`, the usual ones. Of each series the newest `limit` runs of its main line are told.
     """
     most = whole_number(limit, "limit")
     name = _name(target)
     with closing(open_configured_store(store)) as results:
         found, misses = look_up(
-            results, name, metrics=one_or_many(metrics or None, ()), runs=most, usual=headline_metrics
+            results, name, metrics=one_or_many(metrics or None, ()), runs=most, usual=_usual_metrics
         )
         results_of = cache(lambda run: results.run(run, samples=False).results)
-        judged = tuple(_judge_series(results, one, results_of, most) for one in found)
+        quarantines = JudgedResults(results)
+        judged = tuple(_judge_series(results, one, results_of, most, quarantines) for one in found)
     return TargetHistory(target=name, series=judged, misses=tuple(misses))
 
 
+def _usual_metrics(directions: Directions) -> list[str]:
+    """The headlines, and what the work costs."""
+    return [*headline_metrics(directions), *(name for name in MONEY if name in directions)]
+
+
 def _judge_series(
-    results: Store, series: Series, results_of: Callable[[str], Sequence[Result]], most: int
+    results: Store,
+    series: Series,
+    results_of: Callable[[str], Sequence[Result]],
+    most: int,
+    quarantines: JudgedResults,
 ) -> JudgedSeries:
+    whole = _read_whole(results, series)
     better = Better(series.better) if series.better else None
-    judging = JudgementContext(metric=series.metric, better=better, results=results_of, unit=series.unit)
+    judging = JudgementContext(
+        metric=series.metric,
+        better=better,
+        results=results_of,
+        unit=series.unit,
+        is_held=lambda point: quarantines.is_held(series.machine, point.started_at),
+    )
     return JudgedSeries(
         key=series.key,
         case=series.case,
@@ -93,9 +112,16 @@ def _judge_series(
         unit=series.unit,
         better=series.better,
         machine=series.machine,
-        steps=tuple(trend_steps(series.points, judging, most=most)),
-        drifts=tuple(drift_detection.drifts_in(results, series)),
+        steps=tuple(trend_steps(points_of_line(whole.points), judging, most=most)),
+        # What drifts behind a cost is the metric that counts the work, and that is told.
+        drifts=() if series.metric in COSTS else tuple(drift_detection.drifts_in(results, whole)),
     )
+
+
+def _read_whole(results: Store, series: Series) -> Series:
+    """The series with so many points as changes are looked for in: in the newest alone its main line may be missing."""
+    known = results.history(series.case, metrics=[series.metric], limit=max(detection.POINTS, len(series.points)))
+    return next((one for one in known if (one.key, one.unit) == (series.key, series.unit)), series)
 
 
 def _name(target: str | os.PathLike[str] | Callable[..., Any]) -> str:

@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from benchwright import config
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, nobody
+from benchwright.execution.hosts import RemoteHost
 from benchwright.execution.rounds import DEFAULT_ROUNDS, Plan
 from benchwright.execution.rounds import execute as execute_plan
 from benchwright.execution.saver import ResultSink
 from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
+from benchwright.records.prices import Price
 from benchwright.system.masking import mask_arguments
 from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.targets import sources
@@ -27,6 +29,9 @@ from benchwright.workflows import arguments, validation
 
 if TYPE_CHECKING:
     import pandas
+
+    from benchwright.execution.builds.surroundings import Surroundings
+    from benchwright.workflows.lab.submission import LabRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +88,21 @@ def run(
     rounds: int | None = None,
     tags: Sequence[str] = (),
     cost_per_hour: float | None = None,
+    price: str | Price | Mapping[str, str | Price] = "",
     operators: bool = False,
     golden: str | os.PathLike[str] = "",
     tolerance: Tolerance | None = None,
     keep_outputs: bool = False,
     resume: str = "",
     fork: bool = False,
+    host: str = "",
+    where: str = "",
+    environment: str | Surroundings = "",
+    budget: str = "",
+    lease: str = "",
+    keep: str = "",
+    instances: int = 1,
+    lab: str | LabRequest | None = None,
     store: str | None = None,
     save: bool = True,
     listener: Listener = nobody,
@@ -97,12 +111,18 @@ def run(
 
     `load` says how calls are issued and when to stop (`benchwright.Load`), `inputs` what they are given
     (`benchwright.Inputs`). `objective` is a bound that must hold, such as `p99<20ms`, or several of them.
-    `cost_per_hour` of the machine adds what a million items cost. `operators` records where the time of each model
-    goes, in a pass of its own (`Result.operators`). `golden` is a runtime, a file or a folder whose outputs the models
-    must give within `tolerance` (`benchwright.Tolerance`; by default what is usual for their type); `keep_outputs`
-    leaves theirs among the run's files. `resume` names a run of the same request in the store: only what is not ok
-    there is measured. `fork` imports a Python file once a round and forks for each of its cases. The run is saved
-    unless `save` is false.
+    `cost_per_hour` of the machine, or a `price` such as `0.34USD/h` (of several hosts one for each name), adds what a
+    million items cost. `operators` records where the time of each model goes, in a pass of its own
+    (`Result.operators`). `golden` is a runtime, a file or a folder whose outputs the models must give within
+    `tolerance` (`benchwright.Tolerance`; by default what is usual for their type); `keep_outputs` leaves theirs among
+    the run's files. `resume` names a run of the same request in the store: only what is not ok there is measured.
+    `fork` imports a Python file once a round and forks for each of its cases. `host` is where it is measured, such as
+    `ssh:rack7`, `slurm:bench` or `container:IMAGE`; of several (`ssh:rack7,rack8`) each measures every case, or with
+    `where="any"` one of them. `environment` makes an environment there: a requirements file, `here` for the packages of
+    this Python, `own` for those that the project's files ask for. Machines of clouds (`cloud:aws/c7i.large`) are leased
+    for a `lease` such as `2h`, within a `budget` such as `5USD`, several `instances` of each shape, and stay under the
+    name `keep`. `lab` has machines of the server's lab measure it: a selector such as `cpu=*EPYC*`, or a
+    `benchwright.LabRequest`. The run is saved unless `save` is false.
     """
     refuse_nesting()
     for name, given, kind in (("load", load, Load), ("inputs", inputs, Inputs)):
@@ -128,16 +148,23 @@ def run(
         inputs=inputs or Inputs(),
         load=whole_load,
         tags=tags,
+        elsewhere=lab is not None or host not in ("", "local"),
     )
+    plan = arguments.priced(Plan(operators=operators, by_hand=True), price, cost_per_hour, host)
+    excluded = {"host": host != "", "where": where != "", "fork": fork, "resume": resume != "", "save=False": not save}
+    asked = _read_lab(lab, excluded=excluded)
+    if asked is not None and environment:
+        asked, environment = replace(asked, environment=environment).check(), ""
     return measure(
         request,
-        Plan(cost_per_hour=cost_per_hour, operators=operators, by_hand=True),
+        _place(plan, host, where, environment, fork=fork, leased=(budget, lease, keep, instances)),
         rounds=rounds,
         resume=resume,
         fork=fork,
         golden=GoldenRequest(source=os.fspath(golden), tolerance=tolerance, keep=keep_outputs),
         store=store,
         save=save,
+        lab=asked,
         listener=listener,
     )
 
@@ -152,22 +179,58 @@ def measure(
     golden: GoldenRequest | None = None,
     store: str | None = None,
     save: bool = True,
+    lab: LabRequest | None = None,
     listener: Listener = nobody,
 ) -> MeasuredRun:
-    """Plans a request, runs it, keeps it; with `resume`, goes on with that run.
+    """Plans a request, runs it, keeps it; with `resume`, goes on with that run; with `lab`, has a lab measure it.
 
     `plan` holds what the request does not say; its cases, rounds and tags are set here. With `fork`, cases of a Python
     file are measured in forks of a process that imports it once a round.
     """
     refuse_nesting()
     plan = plan or Plan()
+    if lab is not None:
+        from benchwright.workflows.lab.client import server_url
+
+        server_url(store)  # before anything is planned
+    with ExitStack() as opened:
+        for host in (plan.host, *plan.hosts):
+            opened.callback(arguments.close_host, host)
+        return _measure(
+            request,
+            plan,
+            rounds=rounds,
+            resume=resume,
+            fork=fork,
+            golden=golden,
+            store=store,
+            save=save,
+            lab=lab,
+            listener=listener,
+        )
+
+
+def _measure(
+    request: Request,
+    plan: Plan,
+    *,
+    rounds: int | None,
+    resume: str,
+    fork: bool,
+    golden: GoldenRequest | None,
+    store: str | None,
+    save: bool,
+    lab: LabRequest | None,
+    listener: Listener,
+) -> MeasuredRun:
     usual = config.load()
     usual_rounds = DEFAULT_ROUNDS if usual.rounds is None else usual.rounds
     validation.check(request, usual_rounds if rounds is None else rounds)
     tags = (*usual.tags, *request.tags)
     validation.check_tags(tags)
     imports = ImportTimes(listener)
-    cases = [with_usual_length(case, usual) for case in sources.plan(replace(request, listener=imports.hear))]
+    asked = replace(request, listener=imports.hear)
+    cases = [with_usual_length(case, usual) for case in _plan_cases(asked, plan, lab, store, listener)]
     if rounds is None:  # what is called once may take hours, and says itself how often it repeats
         rounds = 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual_rounds
     validation.check_size(len(cases), rounds)
@@ -187,12 +250,63 @@ def measure(
         from benchwright.execution import golden as answers
 
         whole = answers.apply(whole, request, golden, listener)
+    if lab is not None:
+        from benchwright.workflows.lab.submission import run_in_lab
+
+        return MeasuredRun(run_in_lab(whole, lab, store=store, listener=listener))
     if fork:
         from benchwright.execution.hosts.forked import ForkingHost
 
         with ForkingHost(listener) as host:
             return MeasuredRun(execute(replace(whole, host=host), store=store, save=save, listener=listener))
     return MeasuredRun(execute(whole, store=store, save=save, listener=listener))
+
+
+def _plan_cases(
+    request: Request, plan: Plan, lab: LabRequest | None, store: str | None, listener: Listener
+) -> list[Case]:
+    if lab is not None:
+        from benchwright.workflows.lab.plans import plan_in_lab
+
+        return plan_in_lab(request, lab, store=store, listener=listener)
+    if not (plan.hosts or isinstance(plan.host, RemoteHost)):
+        return sources.plan(request)
+    from benchwright.workflows.elsewhere import plan_cases
+
+    return plan_cases(request, plan)
+
+
+def _place(
+    plan: Plan, host: str, where: str, environment: str | Surroundings, *, fork: bool, leased: tuple[Any, ...]
+) -> Plan:
+    """The plan on the hosts that were named; `leased` is on which terms machines of clouds are."""
+    if not host and not where and not environment and leased == ("", "", "", 1):
+        return plan
+    if not isinstance(host, str):
+        raise OptionError(f"host: {host!r} is not the name of a host", remedy='for example host="ssh:rack7"')
+    if fork and host not in ("", "local"):
+        raise OptionError("fork is for this machine", remedy="leave out host or fork")
+    from benchwright.execution.builds.surroundings import Surroundings
+    from benchwright.workflows import cloud_machines, elsewhere
+
+    fleet = cloud_machines.fleet_of(host, **dict(zip(("budget", "lease", "keep", "instances"), leased, strict=True)))
+    packages = Surroundings(environment=environment) if isinstance(environment, str) and environment else environment
+    return elsewhere.place(plan, host, where=where, surroundings=packages or None, fleet=fleet)
+
+
+def _read_lab(lab: str | LabRequest | None, *, excluded: Mapping[str, bool]) -> LabRequest | None:
+    """What is asked of a lab, with whatever machines a text means; None where none is."""
+    if lab is None:
+        return None
+    from benchwright.units.selectors import Selector
+    from benchwright.workflows.lab.submission import LabRequest
+
+    for name in (name for name, is_given in excluded.items() if is_given):
+        raise OptionError(f"{name} and lab exclude each other", remedy="leave one of them out")
+    asked = LabRequest(selector=lab) if isinstance(lab, str) else lab
+    if not isinstance(asked, LabRequest):
+        raise OptionError(f"lab: {lab!r} is neither a selector nor a benchwright.LabRequest")
+    return replace(asked, selector=Selector.parse(asked.selector).text).check()
 
 
 def with_usual_length(case: Case, usual: config.Config) -> Case:
@@ -224,14 +338,13 @@ def _resume_plan(plan: Plan, reference: str, *, store: str | None, save: bool) -
     """The plan as the continuation of a run in the store, or an `OptionError` that says why it cannot be one."""
     if not save:
         raise OptionError("a resumed run is always saved in its store", remedy="leave out --no-save, or --resume")
-    from benchwright.execution.resume import match_cases, price
+    from benchwright.execution.resume import keep_prices, match_cases
     from benchwright.store import open_store
 
     with closing(open_store(config.store_url(store), create=False)) as kept:
         run = kept.run(kept.find(reference))
     cases = match_cases(run, plan.cases, plan.rounds, plan.directory)
-    paid = price(run, plan.cost_per_hour)
-    return replace(plan, cases=cases, resumed=run, cost_per_hour=paid)
+    return keep_prices(replace(plan, cases=cases, resumed=run), run)
 
 
 def refuse_nesting() -> None:

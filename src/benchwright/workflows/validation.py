@@ -11,7 +11,9 @@ from benchwright import plugins
 from benchwright.errors import MeasureError, OptionError, TargetError
 from benchwright.execution.rounds import Plan
 from benchwright.records import Arrivals, Case, Inputs, Load, Mode
+from benchwright.records.costs import MONEY
 from benchwright.targets.sources import Request, find_file
+from benchwright.units.objectives import check_currency
 from benchwright.worker.runtimes.user_objects import split
 
 MOST_ROUNDS = 10_000
@@ -219,9 +221,18 @@ def _check_data_set(where: str) -> None:
 
 
 def check_cost(plan: Plan) -> None:
-    """Refuses a price that is no number above zero."""
-    if plan.cost_per_hour is not None:
-        _check_number("cost per hour", plan.cost_per_hour, above=True)
+    """Refuses a price that is no number above zero, and bounds of costs in no currency, or another than the price's."""
+    known = [*([plan.price] if plan.price else ()), *plan.prices.values()]
+    for price in known:
+        _check_number("cost per hour", price.amount, above=True)
+    bounds = {bound for case in plan.cases for bound in case.load.objectives if bound.metric in MONEY}
+    for bound in sorted(bounds, key=lambda one: one.metric):
+        if not known and not any(getattr(host, "price", None) for host in (plan.host, *plan.hosts)):
+            raise OptionError(
+                f"--objective: {bound.metric} is known where the machine has a price", remedy="add --price 0.34USD/h"
+            )
+        for price in known:
+            check_currency(bound, price.currency)
 
 
 def check_profile(plan: Plan) -> None:

@@ -180,6 +180,7 @@ ROW = 'Caffe2Observer {"type":"NET","metric":"latency","unit":"us","value":"%s"}
 COSTS = [100, 101, 102, 103, 104, 130, 131]  # by commit, oldest first
 
 
+@pytest.mark.soak
 def test_the_harness_itself_climbs_the_ladder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     test = {"identifier": "{ID}", "metric": "delay", "iter": 1, "warmup": 0, "commands": ["{program}"]}

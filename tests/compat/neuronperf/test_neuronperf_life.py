@@ -24,9 +24,11 @@ ONE = np.zeros((1, 2))
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Any:
-    """No test leaves a process behind."""
+    """No test leaves a process behind; servers that all tests share were there before."""
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
     yield
-    left = [child for child in psutil.Process().children(recursive=True) if child.is_running()]
+    children = psutil.Process().children(recursive=True)
+    left = [child for child in children if child.pid not in before and child.is_running()]
     assert not [child.cmdline() for child in left if child.status() != psutil.STATUS_ZOMBIE]
 
 
@@ -38,12 +40,12 @@ class Sleeping:
 
 @pytest.mark.serial
 def test_two_copies_of_a_sleeping_class() -> None:
-    (report,) = npf.cpu.benchmark(Sleeping, ONE, n_models=2, workers_per_model=1, duration=3)
+    (report,) = npf.cpu.benchmark(Sleeping, ONE, n_models=2, workers_per_model=1, duration=1)
     assert (report["status"], report["n_models"]) == ("finished", 2)
     assert 10 <= report["latency_ms_p50"] <= 13
     assert 150 <= report["throughput_avg"] <= 200
     assert 150 <= report["throughput_peak"] <= 200
-    assert report["total_infs"] == pytest.approx(3 * report["throughput_avg"], rel=0.05)
+    assert report["total_infs"] == pytest.approx(report["throughput_avg"], rel=0.05)
     assert report["infer_avg_ms"] == report["e2e_avg_ms"]
     assert report["cpu_avg_percent"] is not None and report["mem_percent_p50"] > 0
 
@@ -98,7 +100,7 @@ def test_a_copy_that_is_killed_is_an_honest_record() -> None:
 
 class SlowToLoad:
     def __init__(self) -> None:
-        time.sleep(1.5)
+        time.sleep(0.8)
 
     def __call__(self, x: Any) -> Any:
         time.sleep(0.01)
@@ -107,10 +109,10 @@ class SlowToLoad:
 
 @pytest.mark.serial
 def test_a_load_slower_than_the_duration_leaves_a_full_window() -> None:
-    (report,) = npf.cpu.benchmark(SlowToLoad, ONE, n_models=1, workers_per_model=1, duration=1)
+    (report,) = npf.cpu.benchmark(SlowToLoad, ONE, n_models=1, workers_per_model=1, duration=0.5)
     assert report["status"] == "finished"
-    assert report["total_s"] >= 1 and report["total_infs"] > 50
-    assert report["load_avg_ms"] >= 1500
+    assert report["total_s"] >= 0.5 and report["total_infs"] > 25
+    assert report["load_avg_ms"] >= 800
 
 
 class OneArgument:
@@ -264,10 +266,12 @@ def test_a_pipeline_size_gives_each_copy_cpus_of_its_own() -> None:
 def test_results_are_kept_when_asked(tmp_path: Path, benchwright: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     store = f"sqlite:///{tmp_path}/results.db"
-    npf.cpu.benchmark(Sleeping, ONE, n_models=1, workers_per_model=[1, 2], max_infers=5, store=store)
+    npf.cpu.benchmark(Sleeping, ONE, n_models=1, workers_per_model=[1, 2], max_infers=5, store=store, cost_per_hour=36)
     shown = benchwright("show", "last", "--store", store, "--json")
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.count('"name": "Sleeping"') >= 2
     results = json.loads(shown.stdout)["data"]["results"]
     assert all(Path(file["path"]).is_file() for result in results for file in result["artifacts"])
     assert all(result["artifacts"] for result in results)
+    assert all(result["details"]["cost_per_hour"] == 36 for result in results)
+    assert all("cost_per_million" in {metric["name"] for metric in result["metrics"]} for result in results)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import torch
 
 import benchwright.compat.neuronperf as npf
 import make_model
-from benchwright.worker.runtimes.pipeline import examples
 
 BRIEF: dict[str, Any] = {"n_models": 1, "workers_per_model": 1, "duration": 0.2}
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -61,6 +59,7 @@ def finished(reports: list[Any]) -> Any:
     return report
 
 
+@pytest.mark.soak
 def test_an_index_of_three_sizes_lends_the_one_that_is_asked_for() -> None:
     name = npf.torch.compile(Net, [torch.from_numpy(x) for x in SIZES], models_dir="made", verbosity=0)
     index = npf.model_index.load(name)
@@ -128,6 +127,7 @@ def doubled(x: Any) -> Any:
     return 2 * x
 
 
+@pytest.mark.soak
 def test_a_torch_class_on_the_cpu_is_a_torch_model() -> None:
     report = finished(npf.cpu.benchmark(Net, torch.ones(2, 256), setup_fn=in_inference_mode, **BRIEF))
     assert report["model_filename"] == "Net"
@@ -137,72 +137,7 @@ def in_inference_mode(_: int, config: dict[str, Any], model: Any) -> None:
     assert isinstance(model, torch.nn.Module) and not model.training and config["batch_size"] == 2
 
 
-# ---- data sets and accuracy ----
-
-
-class Signs:
-    """(a number, whether it is above zero), of which every fourth is wrong."""
-
-    def __len__(self) -> int:
-        return 8
-
-    def __getitem__(self, i: int) -> Any:
-        number = i - 3.5
-        return np.array([[number]], dtype=np.float32), int(number > 0) ^ int(i % 4 == 0)
-
-
-class Sigmoid:
-    def __call__(self, x: Any) -> Any:
-        return 1 / (1 + np.exp(-x))
-
-
-class Largest:
-    def __init__(self) -> None:
-        self.largest = 0.0
-
-    def process_record(self, output: Any, target: Any) -> None:
-        self.largest = max(self.largest, float(output[0, 0]))
-
-    @staticmethod
-    def aggregate(metrics: list[Any]) -> float:
-        return max(metric.largest for metric in metrics)
-
-
-def test_accuracy_is_a_pass_of_its_own() -> None:
-    npf.register_metric("largest", Largest)
-    npf.register_metric_from_existing("Accuracy", "strict", threshold=0.99)
-    report = finished(npf.cpu.benchmark(Sigmoid, Signs, eval_metrics=["Accuracy", "largest", "strict", "LR+"], **BRIEF))
-    assert report["Accuracy"] == 0.75 and report["eval_records"] == 8
-    assert report["largest"] == pytest.approx(1 / (1 + np.exp(-3.5)))
-    assert report["strict"] == 0.5 and report["LR+"] == pytest.approx(3.0)
-    assert report["total_infs"] == 8  # the data set once
-    json.dumps(report, allow_nan=False)
-
-
-def test_a_data_set_is_looped_when_asked() -> None:
-    report = finished(npf.cpu.benchmark(Sigmoid, numbers, loop_dataset=True, max_infers=20, **BRIEF))
-    assert report["total_infs"] == 20
-    again = finished(npf.cpu.benchmark(Sigmoid, iter([np.ones((2, 1))] * 3), **{**BRIEF, "workers_per_model": 2}))
-    assert (again["batch_size"], again["total_infs"]) == (2, 6)
-
-
-def numbers() -> Any:
-    for i in range(6):
-        yield np.full((1, 1), float(i))
-
-
-def test_accuracy_that_fails_leaves_a_partial_report() -> None:
-    npf.register_metric("broken", Broken)
-    (report,) = npf.cpu.benchmark(Sigmoid, Signs, eval_metrics=["broken"], multiprocess=False, **BRIEF)
-    assert report["status"] == "partial" and "ZeroDivisionError" in report["reason"]
-    assert report["throughput_avg"] > 0
-
-
-class Broken(Largest):
-    def process_record(self, output: Any, target: Any) -> None:
-        raise ZeroDivisionError
-
-
+@pytest.mark.soak
 def test_evaluate_alone() -> None:
     items = [(np.eye(256, dtype=np.float32)[i : i + 1], 0) for i in range(3)]
     (report,) = npf.torch.evaluate(Chosen, items, metrics=["accuracy", "topk"], verbosity=0)
@@ -215,17 +150,3 @@ class Chosen(torch.nn.Module):
 
     def forward(self, x: Any) -> Any:
         return x[:, :3]
-
-
-@pytest.mark.parametrize("timed", [True, False])
-def test_accuracy_of_a_part_of_the_data_set_says_so(timed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examples, "MOST_ITEMS", 5)
-    items = iter([(np.ones((1, 1)), 1)] * 9)
-    if timed:
-        reports = npf.cpu.benchmark(Sigmoid, items, eval_metrics=["accuracy"], multiprocess=False, **BRIEF)
-    else:
-        reports = npf.cpu.evaluate(Sigmoid, items, multiprocess=False)
-    (report,) = reports
-    assert report["status"] == "partial" and "first 5 items" in report["reason"]
-    assert "first 5 items" in report["notes"]["data set"]
-    assert (report["accuracy"], report["eval_records"], report["total_infs"] is not None) == (1.0, 5, timed)

@@ -15,7 +15,7 @@ import pytest
 STAMP = re.compile(r"\d{4}(-\d\d){5}-\d{6}")
 
 
-@pytest.fixture(params=[False, True], ids=["verb", "shim"])
+@pytest.fixture(params=[pytest.param(False, marks=pytest.mark.soak), True], ids=["verb", "shim"])
 def project(request: pytest.FixtureRequest, make_project: Callable[..., Any]) -> Any:
     return make_project(shim=request.param)
 

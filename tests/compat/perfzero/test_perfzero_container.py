@@ -32,7 +32,8 @@ def tag(engine: str) -> Iterator[str]:
     containers.remove(engine, name)
 
 
-@pytest.mark.parametrize("kind", ["CPU", pytest.param("NVIDIA", marks=pytest.mark.soak)])
+@pytest.mark.soak  # installs into an image; test_setup.py builds one, and the test below calls the shim in a container
+@pytest.mark.parametrize("kind", ["CPU", "NVIDIA"])
 def test_a_shim_runs_in_the_image_that_setup_builds(
     kind: str, project: Any, python_image: str, engine: str, tag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,7 @@ def _upload(project: Any, *arguments: str, cwd: Path | None = None, **environmen
     )
 
 
+@pytest.mark.soak
 def test_an_earlier_run_is_not_sent_with_the_files_of_a_later(project: Any, tmp_path: Path) -> None:
     away = tmp_path / "away"
     for label in ("first", "second"):
@@ -99,6 +100,7 @@ def test_an_earlier_run_is_not_sent_with_the_files_of_a_later(project: Any, tmp_
     assert [path.name for path in (project.folder / "there").glob("*/*")] == ["run.json"]
 
 
+@pytest.mark.soak
 def test_a_hook_of_the_present_folder_and_the_key_are_found_again(project: Any, tmp_path: Path) -> None:
     (project.folder / "local_hooks.py").write_text(
         "import os, pathlib\n\ndef keep(summary):\n"

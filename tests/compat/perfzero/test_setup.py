@@ -172,6 +172,7 @@ def _dockerfile(base: str) -> str:
     return f"FROM {base}\n{arguments}COPY $local_tensorflow_pip_spec /wheels/\nRUN printf '%s|' {values} > /told\n"
 
 
+@pytest.mark.soak
 def test_a_dockerfile_of_the_project_gets_perfzeros_arguments(
     project: Path,
     python_image: str,

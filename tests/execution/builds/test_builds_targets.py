@@ -114,7 +114,7 @@ def test_a_package_that_only_the_user_has_is_found_behind_everything(home: Path)
     assert settled(home, "suite.parsing.Parse", {"suite": "1"}, {"suite": "1"}).folders == ()
 
 
-@pytest.mark.parametrize("flat", [True, False])
+@pytest.mark.parametrize("flat", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_the_code_is_the_revisions_where_the_benchmark_is_the_users(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], flat: bool
 ) -> None:

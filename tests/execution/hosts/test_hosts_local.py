@@ -19,6 +19,8 @@ from benchwright.system.process import carriers
 from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.worker.channel import PROTOCOL, Frame, Job
 
+pytestmark = pytest.mark.fresh  # how a worker starts and ends is what is tested
+
 
 def _job(uri: str, **fields: object) -> Job:
     load = Load(samples=5, warmup=0)

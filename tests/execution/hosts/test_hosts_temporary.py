@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.execution.builds import commands
 from benchwright.execution.hosts.forked import ForkingHost
 from benchwright.execution.hosts.local import LocalWorker
 from benchwright.execution.rounds import Plan, execute
+from benchwright.execution.venvs import commands
 from benchwright.records import Case, Load, Status, Target
 from benchwright.system import temporary_folder
 from benchwright.workflows import run as api

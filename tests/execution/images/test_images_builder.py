@@ -35,6 +35,7 @@ def _order(folder: Path, tag: str, text: str, **fields: object) -> ImageOrder:
     return ImageOrder(**whole)  # type: ignore[arg-type]
 
 
+@pytest.mark.soak  # installs a package; tests/cli/test_cli_image.py builds, lists and measures without
 def test_an_environment_becomes_an_image_to_measure_in(python_image: str, tag: str, engine: str) -> None:
     environment = Environment(machine={}, system={"python": "3.11.0"}, packages={"numpy": "2.4.6"})
     image = orders.build(environment, Wanted(base=python_image, tag=tag, packages=()))
@@ -47,6 +48,7 @@ def test_an_environment_becomes_an_image_to_measure_in(python_image: str, tag: s
     assert row.version and row.size > 1_000_000 and row.id == image.id
 
 
+@pytest.mark.soak
 def test_steps_are_cached_unless_they_must_not_be(tmp_path: Path, python_image: str, tag: str, engine: str) -> None:
     text = f"FROM {python_image}\nRUN echo done > /marker\n"
     builder.build(_order(tmp_path, tag, text), show=lambda line: None)
@@ -75,6 +77,7 @@ def test_a_build_that_fails_says_why(tmp_path: Path, python_image: str, tag: str
     assert "PIP_EXTRA_INDEX_URL" in failed.value.remedy
 
 
+@pytest.mark.soak
 def test_a_saved_image_is_loaded(tmp_path: Path, tag: str, engine: str) -> None:
     builder.build(_order(tmp_path, tag, "FROM scratch\nCOPY Dockerfile /\n"), show=lambda line: None)
     saved = tmp_path / "saved.tar"

@@ -98,7 +98,7 @@ def test_memory_is_the_workers_own_and_idle_devices_do_not_dilute(nvml: Nvml) ->
     nvml.busy = [0, 90]
     seen = monitor.stop()
     points = {metric.name: metric.estimate.point for metric in seen.metrics}
-    assert points == {"gpu_memory_peak": 3 * GIB, "gpu_utilisation": 50.0, "gpu_energy": 250.0}
+    assert points == {"gpu_memory_peak": 3 * GIB, "gpu_utilisation": 50.0, "gpu_energy": 250.0, "gpu_power": 125.0}
     lines = {line.name: (line.seconds, line.values) for line in seen.timelines}
     assert lines["gpu_memory"] == ((0.0, 1.0, 2.0), (2.0 * GIB, 3.0 * GIB, 0.0))
     assert not nvml.open

@@ -50,8 +50,9 @@ def test_packages_and_memory_are_summed_and_nothing_twice(tmp_path: Path) -> Non
     monitor.sample()
     counters.spend(2, package_0=20, core=10, dram=2, psys=60)
     seen = monitor.stop()
-    (energy,) = seen.metrics
+    energy, power = seen.metrics
     assert (energy.name, energy.unit, energy.estimate.point) == ("energy", "J", pytest.approx(77))
+    assert (power.name, power.unit, power.estimate.point) == ("power", "W", pytest.approx(77 / 3))
     assert energy.estimate.method == "measured: RAPL package-0, dram"
     (line,) = seen.timelines
     assert (line.name, line.unit, line.seconds) == ("power", "W", (1.0, 3.0))

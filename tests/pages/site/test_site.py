@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sample_project as made
-
 import http.server
 import json
 import re
@@ -21,13 +19,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sample_project as made
 import sample_store
+from benchwright.config import Project
 from benchwright.errors import OptionError
 from benchwright.pages.site import FileCounts, publish
+from benchwright.pages.site.files import Stems, answer_name, data_script, site_script
 from benchwright.pages.site.folder import Folder
-from benchwright.pages.site.files import Stems, answer_name
-from benchwright.pages.site.files import data_script, site_script
+from benchwright.records.findings import Triage
+from benchwright.store.archive import NamedView
 from benchwright.store.sql import SqlStore
+from benchwright.vcs.forges import Projects
 
 RUNS = 3
 HOSTILE = "</script><img src=x onerror=alert(1)> '\u2028\\' __proto__"
@@ -73,7 +75,7 @@ def _answers(folder: Path) -> set[str]:
 
 def test_everything_of_the_newest_runs_is_there(site: Path, sample: Path) -> None:
     found = _answers(site)
-    assert {"about", "overview", "runs", "series", "findings", "machines", "matrix"} <= found
+    assert {"about", "overview", "runs", "series", "findings", "causes", "machines", "matrix", "views"} <= found
     with closing(SqlStore(f"sqlite:///{sample}", create=False)) as store:
         runs = [summary.id for summary in store.runs(limit=RUNS)]
         results = {result.id for run in runs for result in store.run(run, samples=False).results}
@@ -170,7 +172,7 @@ def _by_node(program: str, *lines: str) -> list[Any]:
 _NAMES = """
 const text = require("fs").readFileSync("SOURCE", "utf8");
 const source = text.slice(text.indexOf("export function fileName"), text.indexOf("function loaded"));
-const plain = source.replace("export ", "").replaceAll(/: (string|Query)(?=[,)]| \\{)/g, "");
+const plain = source.replace("export ", "").replaceAll(/: (string|Asked)(?=[,)]| \\{)/g, "");
 const fileName = new Function(plain + "; return fileName;")();
 for (const line of require("fs").readFileSync(0, "utf8").split("\\n")) {
   const [parts, query] = JSON.parse(line);
@@ -250,19 +252,88 @@ def _pages(page: Any, base: str) -> Iterator[tuple[str, str]]:
     """Addresses of one page of each kind, as links lead there, and something that only its data can tell."""
     yield "#/overview", "resnet50"
     yield "#/series", "resnet50"
-    yield _link(page, "#/series/"), "resnet50"
+    chart = _link(page, "#/series/")
+    yield chart, "resnet50"
+    yield f"{chart}?x=commit&rounds=each", "resnet50"
+    yield "#/views", "No views yet."
+    yield "#/series", "resnet50"
     yield "#/runs", "2026"
     run = _link(page, "#/runs/")
     yield run, run.partition("/runs/")[2]
     compared, result = _link(page, "#/compare?a="), _link(page, "#/results/")
-    yield compared, "resnet50"
+    yield f"{compared}&rest=1", "resnet50"
     yield result, result.partition("/results/")[2]
     yield "#/matrix", "resnet50"
     yield "#/matrix?metric=throughput", "throughput"
+    yield "#/matrix?view=pareto", "on the front"
     yield "#/machines", "Example Server 7"
-    yield "#/findings", "resnet50"
+    yield "#/findings", "Copy every input"
+    yield _link(page, "#/findings/cause-"), "4 series of 2 cases"
     yield _link(page, "#/findings/"), "resnet50"
+    yield "#/findings?each=yes", "resnet50"
 
 
 def _link(page: Any, beginning: str) -> str:
     return str(page.locator(f"main a[href^='{beginning}']").first.get_attribute("href"))
+
+
+def test_views_are_published_to_be_read_and_the_home_page_opens(browser: Any, sample: Path, tmp_path: Path) -> None:
+    file = Path(shutil.copy(sample, tmp_path / "results.db"))
+    with closing(SqlStore(f"sqlite:///{file}")) as store:
+        view = NamedView(id=0, name="Slowest", address="series?sort=-last&metrics=latency_p50", who="ada", made_at="")
+        store.keep_view(replace(view, is_home=True))
+        publish(store, tmp_path / "site", runs=2)
+        store.keep_view(replace(view, name="Gone", address="series/not-published", is_home=True))
+        publish(store, tmp_path / "other", runs=1)
+    page = browser.new_page()
+    page.set_default_timeout(10_000)
+    page.goto(f"{(tmp_path / 'site').as_uri()}/index.html")
+    page.locator("tbody tr", has_text="resnet50").first.wait_for()
+    assert page.url.endswith("#/series?sort=-last&metrics=latency_p50")
+    assert "batch_size=8" in page.locator("tbody tr").first.inner_text()  # the slower of them
+    assert page.locator("tbody tr").count() == 8  # two runtimes, batch sizes and machines, of one metric
+    page.locator("nav a", has_text="Views").click()
+    page.locator("main a", has_text="Slowest").wait_for()
+    assert page.locator("main button", has_text="Remove").count() == 0
+    assert page.get_by_role("button", name="Save this page as a view").count() == 0
+    page.goto(f"{(tmp_path / 'other').as_uri()}/index.html")
+    page.locator("h1", has_text="Overview").wait_for()  # a home page that the site does not hold is not opened
+    assert "not-published" not in page.url
+    page.close()
+
+
+# ---- links to the code ----
+
+
+def test_a_site_links_to_the_code_and_offers_forms_but_sends_nothing(sample: Path, tmp_path: Path) -> None:
+    projects = Projects((Project(url="https://github.com/owner/name", token="${FORGE_TOKEN}"),))
+    folder = tmp_path / "site"
+    _published(sample, folder, runs=1, projects=projects, link="https://pages.example/#/findings/{id}")
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in (folder / "data").glob("*.js")}
+    assert "https://github.com/owner/name/commit/{commit}" in texts["overview"]
+    assert not any("FORGE_TOKEN" in text for text in texts.values())
+    drafts = {name: text for name, text in texts.items() if name.endswith(".issue")}
+    with closing(SqlStore(f"sqlite:///{sample}", create=False)) as store:
+        findings = store.findings()
+    assert {f"findings.{one.id}.issue" for one in findings} <= {*drafts} <= {*_answers(folder)}
+    for text in drafts.values():
+        assert '"can_send":false' in text and "https://pages.example/#/findings/" in text
+    before = _published(sample, folder, runs=1, projects=projects, link="https://pages.example/#/findings/{id}")
+    assert before.written == 0
+    elsewhere = Projects((Project(url="https://gitlab.com/owner/name"),))
+    _published(sample, folder, runs=1, projects=elsewhere)  # results of runs that are as they were, too
+    left = [path.name for path in (folder / "data").glob("*.js") if "github.com" in path.read_text(encoding="utf-8")]
+    assert left == []
+
+
+def test_a_site_names_people_without_their_addresses(sample: Path, tmp_path: Path) -> None:
+    file = tmp_path / "results.db"
+    shutil.copy(sample, file)
+    ada = "Ada Lovelace <ada@mail.example>"
+    with closing(SqlStore(f"sqlite:///{file}", create=False)) as store:
+        store.keep_view(NamedView(id=0, name="mine", address="series", who=ada, made_at=""))
+        first = store.findings()[0].id
+        store.triage_findings([first], Triage(assignee=ada, comment="mine"), who=ada, at="2026-11-17T08:00:00+00:00")
+    _published(file, tmp_path / "site", runs=1)
+    told = "".join(one.read_text(encoding="utf-8") for one in (tmp_path / "site" / "data").iterdir())
+    assert "to Ada Lovelace" in told and "mail.example" not in told

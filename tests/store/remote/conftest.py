@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -23,18 +24,29 @@ class Desk:
     """A server that takes everything down; `answers`, as (status, headers, body), are used up before all is well."""
 
     address: str = ""
+    is_old: bool = False  # it does not know requests that bring several results
     answers: list[tuple[int, dict[str, str], Any]] = field(default_factory=list)
     seen: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)  # method, path, headers, body
 
     @property
     def writes(self) -> list[str]:
-        """What was asked for besides the introduction."""
-        return [f"{method} {path.removeprefix('/api/v1/')}" for method, path, _, _ in self.seen if "about" not in path]
+        """What was asked for besides the introduction; of a request that brings several results, each of them."""
+        found = []
+        for method, path, _, body in self.seen:
+            if method == "POST" and path.endswith("/results") and not self.is_old:
+                found += [f"PUT {path.removeprefix('/api/v1/')}/{quote(name, safe='')}" for name in _ids(body)]
+            elif "about" not in path:
+                found.append(f"{method} {path.removeprefix('/api/v1/')}")
+        return found
 
     def fail(self, times: int, status: int = 503, **headers: str) -> None:
         """Answers so, in our own words, from now on."""
         told = {"error": f"no ({status})", "remedy": ""}
         self.answers += [(status, {name.replace("_", "-"): text for name, text in headers.items()}, told)] * times
+
+
+def _ids(body: bytes) -> list[str]:
+    return [json.loads(line)["data"]["id"] for line in body.splitlines()]
 
 
 @pytest.fixture
@@ -51,6 +63,9 @@ def desk() -> Iterator[Desk]:
                 body = gzip.decompress(body)
             desk.seen.append((self.command, self.path, dict(self.headers), body))
             status, headers, told = desk.answers.pop(0) if desk.answers else (200, {}, ABOUT)
+            if told is ABOUT and self.command == "POST" and self.path.endswith("/results"):
+                known = {"results": [{"id": name, "added": True, "status": 201} for name in _ids(body)]}
+                status, told = (405, {"error": "no such request"}) if desk.is_old else (200, known)
             text = told if isinstance(told, bytes) else json.dumps(told).encode()
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(text))}.items():

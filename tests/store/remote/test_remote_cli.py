@@ -44,3 +44,16 @@ def test_a_server_that_is_none_of_ours_ends_it_before_anything_is_measured(
     asked = inside("run", "bench.py::fast", "--rounds", "1", "--duration", "0.02", "--store", desk.address)
     assert asked.returncode == 2 and "is no Benchwright server" in asked.stderr
     assert asked.stdout == "" and desk.writes == []
+
+
+def test_a_list_says_what_was_measured_in_quarantine(inside: Callable[..., Any], desk: Any) -> None:
+    run = {"id": "r1", "started_at": "2026-11-17T08:00:00+00:00", "results": 2, "planned": 2, "failed": 0}
+    listed = {**run, "tags": [], "cases": ["resize"], "revision": None}
+    desk.answers += [(200, {}, {"version": "1", "scopes": ["read"]}), (200, {}, {"answer": [listed]})]
+    desk.answers.append((200, {}, {"answer": {"r1": 2}}))
+    told = inside("list", "--store", desk.address)
+    assert told.returncode == 0, told.stderr
+    assert "2 results  2 in quarantine" in told.stdout
+    desk.answers += [(200, {}, {"version": "1", "scopes": ["read"]}), (200, {}, {"answer": [listed]})]
+    desk.fail(1, 404)  # a server of before
+    assert "quarantine" not in inside("list", "--store", desk.address).stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import series_of_runs as made
 from benchwright import schema
 from benchwright.errors import StoreError
 from benchwright.records import Artifact, Estimate, Failure, Result, Run, Samples, Status, Verdict
-from benchwright.records.findings import Finding, Mute, Remark, State, Threshold
+from benchwright.records.findings import Finding, Mute, Remark, State, Threshold, Triage
+from benchwright.server import answer_parts
+from benchwright.store import remote
 from benchwright.store.archive import Progress
 from benchwright.store.remote import RemoteStore
 from benchwright.store.remote.spool import Spool
@@ -54,6 +57,36 @@ def test_a_run_is_kept_result_by_result(store: RemoteStore, database: SqlStore) 
     assert store.samples(run.results[0].id) == run.results[0].samples
 
 
+def test_long_lists_come_whole_by_several_requests(
+    serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FINDINGS", "RUNS", "RUN_IDS"):
+        monkeypatch.setattr(answer_parts, name, 2)
+    monkeypatch.setattr(answer_parts, "POINTS", 10)
+    with serve(tmp_path) as running, closing(SqlStore(running.settings.store_url)) as database:
+        made.fill(database, [0.5, 0.6, 0.7, 0.8, 0.9])
+        with closing(RemoteStore(running.address)) as store:
+            assert [*store.run_ids()] == [*database.run_ids()] and len([*store.run_ids()]) == 5
+            assert [*store.run_ids(after=next(database.run_ids()), limit=3)] == [*database.run_ids()][1:4]
+            assert store.runs(limit=100) == database.runs(limit=100)
+            assert store.runs(limit=3) == database.runs(limit=3)
+            assert (
+                store.history("*", limit=4) == database.history("*", limit=4) and len(store.history("*", limit=4)) > 2
+            )
+
+
+def test_a_server_of_before_gives_whole_lists_and_one_that_never_ends_is_left(
+    desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(RemoteStore(desk.address)) as store:
+        desk.answers += [(200, {}, {"answer": ["a", "b"]})]
+        assert [*store.run_ids()] == ["a", "b"]
+        monkeypatch.setattr(remote, "_MOST_PARTS", 3)
+        desk.answers += [(200, {}, {"answer": ["a"], "next": {"after": "a"}})] * 3
+        with pytest.raises(StoreError, match="does not end"):
+            store.run_ids()
+
+
 def test_sending_again_changes_nothing_and_something_else_under_the_same_id_is_refused(store: RemoteStore) -> None:
     run = _run(2)
     for _ in range(2):
@@ -91,9 +124,29 @@ def test_a_whole_run_is_kept_once(store: RemoteStore, database: SqlStore) -> Non
     assert database.run(run.id) == run
 
 
+def test_whoever_sends_a_run_may_judge_it(store: RemoteStore, database: SqlStore) -> None:
+    before = database.judging().waiting
+    store.add_run(made.run_of(7, 0.5))
+    assert database.judging().waiting == before + 2
+    store.mark_judged("run-0007")
+    assert database.judging().waiting == before
+    assert store._outbox.spool.is_empty  # the server has heard it
+    assert store.judged_until() == (database.judging().until, before)
+
+
+def test_a_server_that_judges_nothing_by_itself_need_not_be_told(desk: Any) -> None:
+    with closing(RemoteStore(desk.address)) as store:
+        desk.fail(1, 404)
+        store.mark_judged("run-0007")
+        assert desk.writes == ["PUT runs/run-0007/judged"] and store._outbox.spool.is_empty
+
+
 def test_every_question_is_answered_as_the_database_answers_it(store: RemoteStore, database: SqlStore) -> None:
     for i in range(5, 8):
         store.add_run(replace(_run(i), tags=("nightly",)))
+    topic = made.run_of(60, 0.01)
+    assert topic.revision is not None
+    store.add_run(replace(topic, revision=replace(topic.revision, branch="topic")))
     failed = replace(
         made.run_of(8, 1.0).results[0], status=Status.FAILED, metrics=(), error=Failure(kind="exit", message="died")
     )
@@ -119,6 +172,7 @@ def test_every_question_is_answered_as_the_database_answers_it(store: RemoteStor
     assert store.find("last") == made.run_of(8, 1.0).id  # the one after it was a try
     assert len(store.runs(limit=99, tries=True)) == len(store.runs(limit=99)) + 1
     assert store.history("bench*") and store.misses("*") and store.case_names()
+    assert {point.branch for point in store.history("bench*")[0].points} == {"", "topic"}
 
 
 @pytest.mark.parametrize("asked", [lambda s: s.find("nonsense"), lambda s: s.run("nonsense"), lambda s: s.finding("x")])
@@ -143,6 +197,7 @@ def test_findings_and_rules_are_changed_as_in_the_database(store: RemoteStore, d
         runs=("run-0005",),
         found_at="2026-03-01T10:00:00+00:00",
         why={"packages": {"numpy": ["2.0", "2.1"]}},
+        cause="cause-1",
     )
     assert store.keep_finding(found) == found == store.keep_finding(replace(found, id="f2"))
     remark = Remark(at="2026-03-01T11:00:00+00:00", who="ada", what="acknowledged", text="<b>known</b>")
@@ -152,6 +207,14 @@ def test_findings_and_rules_are_changed_as_in_the_database(store: RemoteStore, d
     assert (changed.state, replace(kept, at=remark.at)) == (State.ACKNOWLEDGED, remark)
     assert store.findings(states=[State.ACKNOWLEDGED], series=[found.series]) == [changed]
     assert store.findings(states=[State.OPEN]) == []
+
+    other = store.keep_finding(replace(found, id="f3", series="t" * 32, remarks=()))
+    assert store.causes() == database.causes() and [cause.findings for cause in store.causes()] == [2]
+    told = store.triage_findings(["cause-1"], Triage(state=State.RESOLVED), who="ada", at="1970-01-01T00:00:00+00:00")
+    assert told == database.findings(cause="cause-1")[::-1] and [one.state for one in told] == [State.RESOLVED] * 2
+    assert {one.remarks[-1].who for one in told} == {"ada"} and told[0].remarks[-1].at > "2026"  # the server dates it
+    assert [one.id for one in store.split_findings(["f3"])] == ["f3"] and len(store.causes()) == 2
+    assert [one.cause for one in store.join_findings(["f1", other.id])] == ["cause-1"] and len(store.causes()) == 1
 
     store.mute(Mute(what="bench*", who="ada"))
     store.set_threshold(Threshold(case="*", smallest=0.05))

@@ -18,6 +18,11 @@ import pytest
 
 from benchwright import config, exchange, records, schema
 from benchwright.cli import dispatch, main
+from benchwright.cloud.providers.settings import read_document, read_ini
+from benchwright.cloud.providers.skypilot import parse_clusters
+from benchwright.prices import shelf
+from benchwright.prices.lists import read_list
+from benchwright.prices.own import load_own
 from benchwright.stats import hdr
 from readers import seeds
 
@@ -136,6 +141,27 @@ def tasks(path: Path, draw: random.Random) -> None:
     )
 
 
+def cloud_settings(path: Path, draw: random.Random) -> None:
+    read_ini(path)
+    read_document(path)
+
+
+def clusters(path: Path, draw: random.Random) -> None:
+    parse_clusters(path.read_text(encoding="utf-8", errors="replace"))
+
+
+def own_prices(path: Path, draw: random.Random) -> None:
+    load_own(path)
+
+
+def price_list(path: Path, draw: random.Random) -> None:
+    read_list(path, provider="aws")
+
+
+def kept_prices(path: Path, draw: random.Random) -> None:
+    list(shelf.read_kept(path))
+
+
 def spec(path: Path, draw: random.Random) -> None:
     call_verb("spec", "check", "--no-network", str(path))
 
@@ -196,6 +222,20 @@ def watched(path: Path, draw: random.Random) -> None:
     from benchwright.workflows.watch import journal as watching
 
     watching._read(path)
+
+
+def ledger(path: Path, draw: random.Random) -> None:
+    from datetime import UTC, datetime
+
+    from benchwright.cli import cloud_views
+    from benchwright.cloud.ledger import CloudLedger
+    from benchwright.workflows.cloud import SeenMachine
+
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    for machine in CloudLedger(path).machines():
+        seen = SeenMachine(known=machine, trouble="not asked")
+        cloud_views.document(seen, now)
+        cloud_views.machine_lines(seen, now)
 
 
 def index(path: Path, draw: random.Random) -> None:
@@ -322,3 +362,13 @@ def exported(path: Path, draw: random.Random) -> None:
         body[draw.randrange(len(body))] ^= 1 << draw.randrange(8)
     path.write_bytes(body)
     signatures.read(path)
+
+
+def made_environment(path: Path, draw: random.Random) -> None:
+    from benchwright.execution.outposts.installer import key_of
+    from benchwright.execution.outposts.orders import EnvironmentOrder
+    from benchwright.lab.environments import EnvironmentShelf
+
+    order = EnvironmentOrder()
+    path.replace(path.with_name(f"{key_of(order)}.json"))
+    EnvironmentShelf(path.parent).find(order)

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy
 
+import price_lists as price_files
 from benchwright import records, schema
-from benchwright.records import Verdict
+from benchwright.records import Verdict, prices
 from benchwright.records.findings import Finding
 from benchwright.stats import histogram
 
@@ -108,6 +109,32 @@ def of(*places: Path) -> Callable[[], list[bytes]]:
     return lambda: [place.read_bytes() for place in places]
 
 
+CLOUD_SETTINGS = b"[core]\nproject = lab-1\n[compute]\nzone = europe-west4-b\n[defaults]\nlocation = westeurope\n"
+CLOUD_PROFILE = b'\xef\xbb\xbf{"subscriptions": [{"id": "0-1", "isDefault": true}, {"id": "2"}]}'
+CLUSTERS = (
+    b'[{"name": "bw-0123456789abcdef0123456789abcdef", "launched_at": 1795000000, "status": "UP", "region": "x",'
+    b' "labels": {"benchwright-expires": "2026-11-18t11-06-40z"}, "resources_str_full": "1x(cpus=2, m6i.large)"}]'
+)
+
+
+def own_prices() -> list[bytes]:
+    return [price_files.OWN.encode()]
+
+
+def price_lists() -> list[bytes]:
+    made = ("LIBCLOUD", "AWS", "GET_PRODUCTS", "AZURE", "GOOGLE", "ORACLE")
+    return [json.dumps(getattr(price_files, name)).encode() for name in made]
+
+
+def price_tables() -> list[bytes]:
+    return [text.encode() for text in (price_files.AWS_TABLE, price_files.SKYPILOT, price_files.GPUHUNT)]
+
+
+def kept_prices() -> list[bytes]:
+    kept = prices.Price(provider="aws", shape="c7i.large", region="eu-west-1", amount=0.1, fetched_at="2026-11-02")
+    return [json.dumps(schema.encode(kept)).encode() + b"\n"]
+
+
 def parquet_file() -> list[bytes]:
     from benchwright.store.files import parquet
 
@@ -175,6 +202,21 @@ def watch_journal() -> list[bytes]:
         {"what": "ended", "revision": "a", "outcome": "measured", "run": "r"},
     ]
     return [b"".join(json.dumps(line).encode() + b"\n" for line in entries)]
+
+
+def ledger() -> list[bytes]:
+    at = "2026-01-01T03:04:05+00:00"
+    order = {"token": "a" * 32, "provider": "aws", "shape": "m", "region": "r", "expires": at, "options": {"net": "n"}}
+    price = {"provider": "aws", "shape": "m", "amount": 1.5}
+    lines = [
+        {"v": 1, "at": at, "event": "ordered", "token": "a" * 32, "order": order, "price": price, "payer": "me"},
+        {"v": 1, "at": at, "event": "created", "token": "a" * 32, "id": "i-1", "launched_at": at},
+        *(
+            {"v": 1, "at": at, "event": event, "token": "a" * 32}
+            for event in ("running", "stopped", "started", "ended")
+        ),
+    ]
+    return [b"".join(json.dumps(line).encode() + b"\n" for line in lines)]
 
 
 def summary() -> list[bytes]:
@@ -274,3 +316,10 @@ def models() -> list[bytes]:
     ]
     graph = helper.make_graph(nodes, "small", inputs, outputs, [table])
     return [helper.make_model(graph).SerializeToString()]
+
+
+def made_environments() -> list[bytes]:
+    from benchwright.execution.outposts.orders import MadeEnvironment
+
+    made = MadeEnvironment(python="/usr/bin/python3", packages={"needed": "2.0"}, seconds=3.5)
+    return [json.dumps(schema.encode(made)).encode()]

@@ -57,6 +57,32 @@ READERS: dict[str, Reader] = {
         modules=("targets.tasks.old_form",),
         ways=TEXT,
     ),
+    "settings of clouds": Reader(
+        file="config",
+        bodies=lambda: [seeds.CLOUD_SETTINGS, seeds.CLOUD_PROFILE],
+        call=calls.cloud_settings,
+        modules=("cloud.providers.settings",),
+        ways=TEXT,
+    ),
+    "clusters": Reader(
+        file="clusters.json",
+        bodies=lambda: [seeds.CLUSTERS],
+        call=calls.clusters,
+        modules=("cloud.providers.skypilot",),
+    ),
+    "own prices": Reader(file="prices.yaml", bodies=seeds.own_prices, call=calls.own_prices, modules=(), ways=TEXT),
+    "price list": Reader(
+        file="list.json",
+        bodies=seeds.price_lists,
+        call=calls.price_list,
+        modules=("prices.lists", "prices.lists.amazon"),
+    ),
+    "price table": Reader(
+        file="list.csv", bodies=seeds.price_tables, call=calls.price_list, modules=("prices.lists",), ways=TEXT
+    ),
+    "kept prices": Reader(
+        file="list.jsonl", bodies=seeds.kept_prices, call=calls.kept_prices, modules=("prices.shelf",), ways=TEXT
+    ),
     "spec": Reader(
         file="spec.yaml",
         bodies=seeds.of(ROOT / "examples" / "specs" / "basic-pitch.yaml"),
@@ -91,7 +117,11 @@ READERS: dict[str, Reader] = {
         ways=("by_cell", "by_cell", "by_cell", "by_byte"),
     ),
     "lines": Reader(
-        file="runs.jsonl", bodies=seeds.lines, call=calls.bring, modules=("store.files.transfer",), ways=TEXT
+        file="runs.jsonl",
+        bodies=seeds.lines,
+        call=calls.bring,
+        modules=("store.files.transfer", "schema.quick_results", "schema.quick_json"),
+        ways=TEXT,
     ),
     "packed lines": Reader(
         file="runs.jsonl.gz",
@@ -198,6 +228,9 @@ READERS: dict[str, Reader] = {
         modules=("workflows.watch.journal",),
         ways=TEXT,
     ),
+    "ledger of machines": Reader(
+        file="cloud.jsonl", bodies=seeds.ledger, call=calls.ledger, modules=("cloud.ledger",), ways=TEXT
+    ),
     "distribution": Reader(
         file="a.hdr",
         bodies=lambda: [hdr.encode_v2(histogram.fold([1000, 1100, 5000])).encode()],
@@ -213,6 +246,9 @@ READERS: dict[str, Reader] = {
     ),
     "note of a download": Reader(
         file="a.note", bodies=seeds.noted, call=calls.partial_note, modules=("fetch.partials",)
+    ),
+    "environment of a lab": Reader(
+        file="made.json", bodies=seeds.made_environments, call=calls.made_environment, modules=("lab.environments",)
     ),
     "mark of a build": Reader(
         file="a.mark",
@@ -262,7 +298,7 @@ READERS: dict[str, Reader] = {
         file="body",
         bodies=lambda: [seeds.document()[0], schema.dumps(seeds.run().results[0]).encode()],
         call=answering.posted,
-        modules=("server.documents",),
+        modules=("server.documents", "schema.quick_results"),
     ),
     "packed body of a request": Reader(
         file="body",

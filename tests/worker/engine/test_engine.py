@@ -54,6 +54,14 @@ def test_a_collector_that_was_off_stays_off() -> None:
         gc.enable()
 
 
+def test_what_was_frozen_before_stays_frozen() -> None:
+    gc.freeze()
+    before = gc.get_freeze_count()
+    with hold_off_collector():
+        pass
+    assert gc.get_freeze_count() >= before > 0
+
+
 def test_the_collector_comes_back_after_an_error() -> None:
     with pytest.raises(LookupError), hold_off_collector():
         raise LookupError

@@ -99,6 +99,7 @@ def test_py_spy_shows_the_function_that_was_measured(profiled: Callable[..., Any
     assert "busy (work.py)" in done.files["py-spy.0.2-2.2s.flame.svg"].read_text()
 
 
+@pytest.mark.soak
 @pytest.mark.serial
 def test_py_spy_sees_the_python_program_that_a_command_starts(profiled: Callable[..., Any], tmp_path: Path) -> None:
     program = tmp_path / "program.py"

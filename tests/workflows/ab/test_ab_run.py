@@ -122,6 +122,7 @@ def test_without_a_usual_branch_the_control_must_be_named() -> None:
         bw.ab("bench.py::look", control="trunk", treatment="nowhere")
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("plain")
 def test_mercurial_has_names_of_its_own() -> None:
     for command in ("init", "commit -q --config ui.allowemptycommit=1 -m first"):

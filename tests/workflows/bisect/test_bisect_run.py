@@ -274,6 +274,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> type[Simulated]:
     return Simulated
 
 
+@pytest.mark.soak
 def test_pairs_that_tell_nothing_lengthen_processes_and_then_end_the_search(
     repository: Path, simulated: type[Simulated]
 ) -> None:
@@ -286,6 +287,7 @@ def test_pairs_that_tell_nothing_lengthen_processes_and_then_end_the_search(
     assert sorted({*simulated.durations}) == pytest.approx([0.06, 0.18, 0.54])
 
 
+@pytest.mark.soak
 def test_each_culprit_gets_its_own_size_when_all_are_asked_for(repository: Path, simulated: type[Simulated]) -> None:
     """The whole difference of both ends used to be booked on one commit."""
     simulated.levels = {4: 1.10, CULPRIT: 1.20}

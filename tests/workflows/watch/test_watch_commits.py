@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchwright.workflows.watch.commits import choose_between, take_every, thin_out
+from benchwright.workflows.watch.commits import choose_between, name_of_branch, take_every, thin_out
 
 LED = [str(i) for i in range(10)]
 
@@ -35,6 +35,10 @@ def test_a_gap_is_halved_first() -> None:
     assert choose_between(LED, "0", "8", {"0", "8"}, 3) == ["4", "2", "6"]
     assert sorted(choose_between(LED, "0", "9", {"0", "9"}, 100)) == LED[1:9]
     assert choose_between(LED, "0", "8", {"0", "4", "8"}, 100)[:2] == ["2", "6"]
+
+
+def test_a_branch_is_called_as_people_call_it() -> None:
+    assert [name_of_branch(name) for name in ("main", "refs/heads/topic/a", "HEAD", ".")] == ["main", "topic/a", "", ""]
 
 
 def test_there_may_be_no_gap() -> None:

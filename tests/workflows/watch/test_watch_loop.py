@@ -64,6 +64,8 @@ def _find(kind: str, costs: Sequence[list[float]], broken: int) -> tuple[list[st
     (unbuilt,) = [each for each in handled if each.taken.outcome is CommitState.UNBUILT]
     assert unbuilt.revision.id == commits[broken]
     with _store() as store:
+        branches = {each.revision.branch for each in store.runs(limit=1000) if each.revision}
+        assert branches == {"main" if kind == "git" else "default"}
         (result,) = store.run(unbuilt.taken.run).results  # a gap in the history, with its reason
         found = _reported(store.findings())
     assert result.status is Status.FAILED and result.error is not None and "exit code 3" in result.error.message
@@ -77,6 +79,15 @@ def _bisect(finding: Finding, culprit: str) -> None:
     assert suspect.revision == culprit and suspect.probability > 0.95
 
 
+def test_a_change_for_the_worse_is_found_and_no_other() -> None:
+    commits, (worse,) = _find("git", [[1.0] * 10 + [1.1] * 7], broken=4)
+    assert (worse.verdict, worse.state) == (Verdict.WORSE, State.OPEN)
+    assert worse.suspects[0].revision == commits[10]
+    assert worse.effect.point == pytest.approx(1.1, rel=0.01)
+    assert _watch(_watched(repositories.BUILD, since=commits[0])) == []  # nothing is measured twice
+
+
+@pytest.mark.soak  # thirty builds and a bisection
 def test_a_change_for_the_worse_and_one_for_the_better_are_found_and_no_other() -> None:
     costs = [1.0] * 10 + [1.1] * 10 + [0.9] * 10
     commits, (better, worse) = _find("git", [costs], broken=14)
@@ -89,6 +100,7 @@ def test_a_change_for_the_worse_and_one_for_the_better_are_found_and_no_other() 
     _bisect(worse, commits[10])
 
 
+@pytest.mark.soak
 def test_a_suspected_change_is_measured_in_pairs_before_anybody_is_told() -> None:
     commits = repositories.make(Path("project"), [1.0] * 13 + [1.1] * 2)
     handled = _watch(_watched(pairs=7, since=commits[0]))
@@ -102,8 +114,11 @@ def test_a_suspected_change_is_measured_in_pairs_before_anybody_is_told() -> Non
     assert places[old] <= 12 and places[new] >= 13  # where noise leaves it open which commit it was, more lie between
     with _store() as store:
         assert len([*store.run_ids()]) == len(commits) - 1  # what was measured again is no part of the history
+        judging = store.judging()  # type: ignore[attr-defined]
+        assert judging.waiting == 0 and judging.judged > 0  # no server judges what the watch has judged
 
 
+@pytest.mark.soak
 def test_commits_of_a_mercurial_repository_are_measured() -> None:
     _, found = _find("hg", [[1.0] * 3], broken=2)
     assert found == []

@@ -1,5 +1,5 @@
 // Which operators take another time than before.
-//   <OperatorDiff before={result} after={result} />  nothing when one side has no operators
+//   <OperatorDiff before={result} after={result} of=" of B and A" />  nothing when one side has no operators
 
 import { useState } from "preact/hooks";
 import type { ResultView } from "../../shapes";
@@ -10,7 +10,7 @@ import { Table, type Column } from "../../parts/table";
 const AT_FIRST = 10;
 const WIDTH = 140;
 
-export function OperatorDiff({ before, after }: { before: ResultView; after: ResultView }) {
+export function OperatorDiff({ before, after, of = "" }: { before: ResultView; after: ResultView; of?: string }) {
   const [kinds, setKinds] = useState(before.runtime !== after.runtime); // they name their operators as they like
   if (!before.operators.length || !after.operators.length) return null;
   const found = kinds
@@ -21,16 +21,16 @@ export function OperatorDiff({ before, after }: { before: ResultView; after: Res
   return (
     <section>
       <div class="row">
-        <h3>Operators</h3>
+        <h3>Operators{of}</h3>
         <span class="soft">
-          {value(sum(before), "s")} a call before, {value(sum(after), "s")} after
+          {value(sum(before), "s")} per call before, {value(sum(after), "s")} after
         </span>
         <button type="button" aria-pressed={kinds} onClick={() => setKinds(!kinds)}>
           By kind
         </button>
       </div>
       <Table
-        caption="Operators, the largest difference first"
+        caption={`Operators${of}, largest difference first`}
         columns={columns(kinds, largest)}
         rows={found}
         keyOf={(change) => change.key}
@@ -45,8 +45,8 @@ function columns(kinds: boolean, largest: number): Column<Change>[] {
   return [
     { name: "name", head: kinds ? "Kind" : "Operator", cell: (change) => change.name, heads: true },
     ...(kinds ? [] : [kind]),
-    { name: "before", head: "Before", cell: (change) => taken(change.before, "not there"), number: true },
-    { name: "after", head: "After", cell: (change) => taken(change.after, "gone"), number: true },
+    { name: "before", head: "Before", cell: (change) => taken(change.before, "absent"), number: true },
+    { name: "after", head: "After", cell: (change) => taken(change.after, "absent"), number: true },
     { name: "difference", head: "Difference", cell: words, by: (change) => change.difference, number: true },
     { name: "drawn", head: "", cell: (change) => <Bar difference={change.difference} largest={largest} /> },
   ];

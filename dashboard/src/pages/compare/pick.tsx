@@ -84,7 +84,7 @@ export function Pick({ label, options, chosen, onPick, free }: Props) {
               {option.name} {option.hint && <span class="soft small">{option.hint}</span>}
             </li>
           ))}
-          {!found.length && <li class="soft">Nothing is called that.</li>}
+          {!found.length && <li class="soft">No matches.</li>}
         </ul>
       )}
     </div>

@@ -1,4 +1,4 @@
-// Rounds of both sides in order, each with its interval: whether a difference is one of sides or of rounds.
+// Rounds of the sides in order, each with its interval: whether a difference is one of sides or of rounds.
 //   <RoundsPlot rounds={[{ name: "before", points: [{ point, low, high }] }, ...]} metric="latency_p50" unit="s" />
 
 import { count, value } from "../../parts/format";
@@ -26,12 +26,12 @@ export function RoundsPlot({ rounds, metric, unit }: { rounds: readonly RoundsOf
   const label = `Rounds: ${shown.map((side) => `${side.name} ${count(side.points.length, "round")}`).join(", ")}`;
   return (
     <section class="rounds">
-      <h3>{metric} of each round</h3>
+      <h3>{metric} by round</h3>
       <Plot label={label} x={x} y={y} writeX={String} writeY={(at) => plain(value(at, unit))} read={read} height={150}>
         {(px, py) =>
           shown.map((side, i) =>
             side.points.map((p, j) => {
-              const at = px(j + 1) + (i ? 5 : -5);
+              const at = px(j + 1) + (i - (shown.length - 1) / 2) * (shown.length > 2 ? 8 : 10);
               return (
                 <g key={`${side.name} ${j}`} class={`plot-mark tone-${i}`}>
                   {p.low !== null && p.high !== null && <line x1={at} x2={at} y1={py(p.low)} y2={py(p.high)} />}

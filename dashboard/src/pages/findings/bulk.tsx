@@ -4,22 +4,39 @@ import { useState } from "preact/hooks";
 import { count } from "../../parts/format";
 import { useKeys } from "../../parts/keys";
 import { Problem } from "../../parts/states";
-import type { FindingLine } from "../../shapes";
-import { triage, triageAll, VERBS } from "./triage";
+import { triageAll, undoAll, VERBS, type Changed, type Only } from "./triage";
+
+/** Something else that can be done, where enough is chosen for it. */
+export interface Other {
+  name: string;
+  means: string;
+  key: string;
+  least: number;
+  /** Does it, and says what was done. */
+  run: (meant: readonly string[], comment: string) => Promise<string>;
+}
 
 interface BulkProps {
-  meant: readonly FindingLine[];
+  /** Ids of findings, or of causes. */
+  meant: readonly string[];
+  /** How many findings these are. */
+  findings: number;
+  /** What the list is narrowed to: of a cause, only findings that it shows are changed. */
+  only?: Only;
+  /** What one of them is called. */
+  noun: string;
   ticked: number;
   chooseAll: () => void;
   done: () => void;
+  others?: readonly Other[];
 }
 
 interface Told {
   text: string;
-  before: readonly FindingLine[];
+  changed: readonly Changed[];
 }
 
-export function Bulk({ meant, ticked, chooseAll, done }: BulkProps) {
+export function Bulk({ meant, findings, only, noun, ticked, chooseAll, done, others = [] }: BulkProps) {
   const [comment, setComment] = useState("");
   const [busy, setBusy] = useState(false);
   const [told, setTold] = useState<Told | null>(null);
@@ -41,21 +58,26 @@ export function Bulk({ meant, ticked, chooseAll, done }: BulkProps) {
     void (
       meant.length &&
       attempt(async () => {
-        const before = await triageAll(meant, state, comment.trim());
-        return before.length ? { text: `${count(before.length, "finding")} ${word}.`, before } : null;
+        const changed = await triageAll(meant, { state, comment: comment.trim() }, only);
+        return changed.length ? { text: `${count(changed.length, "finding")} ${word}.`, changed } : null;
       })
     );
   const undo = () =>
     void attempt(async () => {
-      for (const one of told?.before ?? []) await triage(one.id, { state: one.state });
+      await undoAll(told?.changed ?? []);
       return null;
     });
-  useKeys(VERBS.map((verb) => ({ keys: verb.key, does: `${verb.name} what is chosen`, run: () => put(verb) })));
+  const other = ({ run, least }: Other) =>
+    void (ticked >= least && attempt(async () => ({ text: await run(meant, comment.trim()), changed: [] })));
+  useKeys([
+    ...VERBS.map((verb) => ({ keys: verb.key, does: `${verb.name} the selected ${noun}s`, run: () => put(verb) })),
+    ...others.map((one) => ({ keys: one.key, does: one.means, run: () => other(one) })),
+  ]);
   return (
     <div class="stack bulk">
-      <div class="row" role="group" aria-label="What becomes of what is chosen">
+      <div class="row" role="group" aria-label={`Actions for the selected ${noun}s`}>
         <button type="button" onClick={chooseAll}>
-          {ticked ? "Choose none" : "Choose all"}
+          {ticked ? "Select none" : "Select all"}
         </button>
         {VERBS.map((verb) => (
           <button
@@ -69,18 +91,30 @@ export function Bulk({ meant, ticked, chooseAll, done }: BulkProps) {
             {verb.name}
           </button>
         ))}
+        {others.map((one) => (
+          <button
+            key={one.key}
+            type="button"
+            disabled={busy || ticked < one.least}
+            title={`${one.means} (${one.key})`}
+            aria-keyshortcuts={one.key}
+            onClick={() => other(one)}
+          >
+            {one.name}
+          </button>
+        ))}
         <input
           class="bulk-comment"
           value={comment}
           maxLength={2000}
-          placeholder="Comment, if any"
+          placeholder="Comment (optional)"
           aria-label="Comment"
           onInput={(event) => setComment(event.currentTarget.value)}
         />
         <span class="soft small" role="status">
-          {told ? told.text : ticked ? `${count(ticked, "finding")} chosen` : ""}
+          {told ? told.text : ticked ? selectedText(ticked, noun, findings) : ""}
         </span>
-        {told && (
+        {told && told.changed.length > 0 && (
           <button type="button" class="plain" disabled={busy} onClick={undo}>
             Undo
           </button>
@@ -89,4 +123,9 @@ export function Bulk({ meant, ticked, chooseAll, done }: BulkProps) {
       {error && <Problem error={error} />}
     </div>
   );
+}
+
+function selectedText(ticked: number, noun: string, findings: number): string {
+  const selected = `${count(ticked, noun)} selected`;
+  return noun === "finding" ? selected : `${selected}, ${count(findings, "finding")}`;
 }

@@ -1,14 +1,25 @@
-// Where somebody deals with a finding: its state, who looks after it, and what there is to say.
+// Where somebody triages a finding, or all of a cause: its state, its assignee, and what there is to say.
 
 import { useRef, useState } from "preact/hooks";
 import { useAbout } from "../../parts/about";
+import { count } from "../../parts/format";
 import { useKeys } from "../../parts/keys";
 import { Problem } from "../../parts/states";
-import type { FindingView } from "../../shapes";
-import { triage, VERBS, type Wish } from "./triage";
+import type { State } from "../../shapes";
+import { VERBS, type Wish } from "./triage";
 
-export function Desk({ view, onChange }: { view: FindingView; onChange: (view: FindingView) => void }) {
-  const { line } = view;
+interface DeskProps {
+  state: State;
+  assignee: string;
+  /** Does what is wished with the finding, or with all of a cause; of a cause it says how many were changed. */
+  wish: (what: Wish) => Promise<number | undefined>;
+  /** How many findings it is for, where these are all of a cause. */
+  findings?: number;
+  /** Where such changes can be muted, or get a threshold. */
+  rules?: string;
+}
+
+export function Desk({ state, assignee, findings = 1, wish: send, rules }: DeskProps) {
   const [comment, setComment] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState("");
@@ -18,29 +29,34 @@ export function Desk({ view, onChange }: { view: FindingView; onChange: (view: F
     if (busy) return;
     setBusy(true);
     try {
-      onChange(await triage(line.id, { ...what, comment: comment.trim() }));
+      const changed = await send({ ...what, comment: comment.trim() });
       setComment((now) => (now === comment ? "" : now)); // more may have been typed meanwhile
       setError("");
-      setSaid(done);
+      setSaid(typeof changed === "number" ? `${done} ${count(changed, "finding")} changed.` : done);
     } catch (problem) {
       setError((problem as Error).message);
     }
     setBusy(false);
   };
-  const verbs = VERBS.filter((verb) => verb.state !== line.state);
+  const verbs = VERBS.filter((verb) => verb.state !== state);
   useKeys([
     ...verbs.map((verb) => ({
       keys: verb.key,
       does: verb.name,
-      run: () => void wish({ state: verb.state }, `It is ${verb.done}.`),
+      run: () => void wish({ state: verb.state }, `${verb.done[0]!.toUpperCase()}${verb.done.slice(1)}.`),
     })),
     { keys: "c", does: "Write a comment", run: () => field.current?.focus() },
   ]);
   return (
     <section class="section panel desk" aria-labelledby="desk">
-      <h2 id="desk">Deal with it</h2>
+      <h2 id="desk">Triage</h2>
+      {findings > 1 && (
+        <p class="soft small">
+          Applies to those of the {findings} findings of this cause that it is meant for, not to one alone.
+        </p>
+      )}
       <label class="field">
-        Comment, if any
+        Comment (optional)
         <textarea
           ref={field}
           rows={3}
@@ -58,26 +74,29 @@ export function Desk({ view, onChange }: { view: FindingView; onChange: (view: F
             disabled={busy}
             title={`${verb.means[0]!.toUpperCase()}${verb.means.slice(1)} (${verb.key})`}
             aria-keyshortcuts={verb.key}
-            onClick={() => void wish({ state: verb.state }, `It is ${verb.done}.`)}
+            onClick={() => void wish({ state: verb.state }, `${verb.done[0]!.toUpperCase()}${verb.done.slice(1)}.`)}
           >
             {verb.name}
           </button>
         ))}
-        <button type="button" disabled={busy || !comment.trim()} onClick={() => void wish({}, "The comment is kept.")}>
-          Only comment
+        <button type="button" disabled={busy || !comment.trim()} onClick={() => void wish({}, "Comment added.")}>
+          Add comment
         </button>
       </div>
       <Assign
-        assignee={line.assignee}
+        assignee={assignee}
         busy={busy}
-        assign={(assignee) =>
-          void wish({ assignee }, assignee ? `${assignee} looks after it.` : "Nobody looks after it.")
-        }
+        assign={(who) => void wish({ assignee: who }, who ? `Assigned to ${who}.` : "Unassigned.")}
       />
       <p class="soft small" role="status">
         {said}
       </p>
       {error && <Problem error={error} />}
+      {rules && (
+        <p class="small">
+          <a href={rules}>Mute this case, or set a threshold</a>
+        </p>
+      )}
     </section>
   );
 }
@@ -92,11 +111,11 @@ function Assign({ assignee, busy, assign }: { assignee: string; busy: boolean; a
   return (
     <form class="row desk-assign" onSubmit={submit}>
       <label class="field">
-        Who looks after it
+        Assignee
         <input
           value={who}
           maxLength={200}
-          placeholder="nobody"
+          placeholder="unassigned"
           autocomplete="off"
           onInput={(event) => setWho(event.currentTarget.value)}
         />
@@ -113,7 +132,7 @@ function Assign({ assignee, busy, assign }: { assignee: string; busy: boolean; a
             assign(me);
           }}
         >
-          Take it
+          Assign to me
         </button>
       )}
     </form>

@@ -1,48 +1,55 @@
 // What the list is narrowed to. All of it is in the address.
 
 import type { Query } from "../../api";
-import { Choice, Words, type Option } from "../../parts/filters";
-import { count } from "../../parts/format";
+import { Facets } from "../../parts/facets";
+import { Words } from "../../parts/filters";
+import { whole } from "../../parts/format";
 import { change, href, open } from "../../route";
-import type { State } from "../../shapes";
-import { NOBODY, STATES, statesOf, type Found } from "./chosen";
+import type { Facet, State } from "../../shapes";
+import { isEach, NOBODY, STATES, statesOf } from "./chosen";
 
-export function Filters({ found, shown, query }: { found: Found; shown: number; query: Query }) {
-  const { findings } = found;
-  const machines = new Map(findings.map((one) => [one.machine, one.machine_name]));
-  const people = distinct(findings.map((one) => one.assignee)).map(
-    (who): Option => (who ? [who, who] : [NOBODY, "nobody"]),
-  );
-  const choices: [label: string, name: string, options: Option[], every?: string][] = [
-    ["Verdict", "verdict", named(findings.map((one) => one.verdict))],
-    ["Suite", "suite", named(findings.map((one) => one.suite))],
-    ["Machine", "machine", [...machines]],
-    ["Who", "assignee", people, "Everybody"],
-  ];
-  const narrowed = Object.entries(query).some(([name, given]) => name !== "sort" && given);
+interface FiltersProps {
+  /** What the list can be narrowed by, with how many rows each choice would leave. */
+  facets: readonly Facet[];
+  counts: { [state: string]: number };
+  /** How many are shown, of how many. */
+  shown: string;
+  query: Query;
+}
+
+export function Filters({ facets, counts, shown, query }: FiltersProps) {
+  const narrowed = Object.entries(query).some(([name, given]) => name !== "sort" && name !== "each" && given);
+  const states = facets.find((one) => one.name === "state");
+  const others = facets.filter((one) => one.name !== "state").map(named);
   return (
     <search class="stack finding-filters">
       <div class="row">
-        <States counts={found.counts} query={query} />
+        <States counts={states ? countsOf(states) : counts} query={query} />
+        <Grouping query={query} />
         <span class="soft push" role="status">
-          {shown === findings.length ? count(shown, "finding") : `${shown} of ${count(findings.length, "finding")}`}
-          {found.cut && ", the oldest left out"}
+          {shown}
         </span>
       </div>
       <form class="row filters" onSubmit={(event) => event.preventDefault()}>
-        <Words given={query["words"]} placeholder="case, metric, commit, who" />
-        {choices.map(
-          ([label, name, options, every]) =>
-            (options.length > 1 || query[name]) && (
-              <Choice key={name} label={label} name={name} query={query} options={options} every={every} />
-            ),
-        )}
-        <button type="button" disabled={!narrowed} onClick={() => open(href("findings"))}>
-          Clear
+        <Words given={query["words"]} placeholder="case, metric, commit, assignee" />
+        <button type="button" disabled={!narrowed} onClick={() => open(href("findings", [], { each: query["each"] }))}>
+          Clear filters
         </button>
       </form>
+      <Facets facets={others} query={query} reset={["machine"]} />
     </search>
   );
+}
+
+function countsOf({ values }: Facet): { [state: string]: number } {
+  return Object.fromEntries(values.map(({ value, count }) => [value, count]));
+}
+
+/** The facet with words for what nobody has. */
+function named(facet: Facet): Facet {
+  if (facet.name !== "assignee") return facet;
+  const values = facet.values.map((one) => (one.value === NOBODY ? { ...one, label: "Unassigned" } : one));
+  return { ...facet, values };
 }
 
 function States({ counts, query }: { counts: { [state: string]: number }; query: Query }) {
@@ -53,17 +60,24 @@ function States({ counts, query }: { counts: { [state: string]: number }; query:
     <div class="row finding-states" role="group" aria-label="States">
       {STATES.map((state) => (
         <button key={state} type="button" aria-pressed={on.includes(state)} onClick={() => toggle(state)}>
-          {state} <span class="soft">{(counts[state] ?? 0).toLocaleString("en-US")}</span>
+          {state} <span class="soft">{whole(counts[state] ?? 0)}</span>
         </button>
       ))}
     </div>
   );
 }
 
-function named(texts: readonly string[]): Option[] {
-  return distinct(texts).map((text) => [text, text]);
-}
-
-function distinct(texts: readonly string[]): string[] {
-  return [...new Set(texts)].sort((a, b) => a.localeCompare(b));
+/** One row for each cause, or one for each finding. */
+function Grouping({ query }: { query: Query }) {
+  const each = isEach(query);
+  return (
+    <div class="row finding-states" role="group" aria-label="Rows">
+      <button type="button" aria-pressed={!each} onClick={() => change({ each: "" })}>
+        By cause
+      </button>
+      <button type="button" aria-pressed={each} onClick={() => change({ each: "yes" })}>
+        Each finding
+      </button>
+    </div>
+  );
 }

@@ -1,10 +1,10 @@
 // One finding: what changed and since when, who or what is behind it, and what people make of it.
 
 import { useEffect, useState } from "preact/hooks";
-import { isThere, useData, type Query } from "../../api";
+import { get, isThere, useData, type Query } from "../../api";
 import { may, useAbout } from "../../parts/about";
 import { DriftBadge, Effect, StateBadge, VerdictBadge } from "../../parts/badges";
-import { Command, CopyLink } from "../../parts/copy";
+import { Command } from "../../parts/copy";
 import { Fact } from "../../parts/facts";
 import {
   caseLabel,
@@ -19,19 +19,21 @@ import {
   signed,
   value,
 } from "../../parts/format";
-import { useKeys } from "../../parts/keys";
 import { Answered } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { When } from "../../parts/when";
-import { href, open } from "../../route";
+import { href } from "../../route";
 import type { Estimate, FindingView } from "../../shapes";
-import { chosen, linkTo, listQuery, statesOf, useFindings } from "./chosen";
+import { linkTo } from "./chosen";
 import { Desk } from "./desk";
+import { AtForge } from "./forge";
 import { MayNot } from "./maynot";
+import { Neighbours } from "./neighbours";
 import { Parts } from "./parts";
 import { Picture } from "./picture";
 import { Story } from "./story";
 import { Suspects } from "./suspects";
+import { triage } from "./triage";
 import { Why } from "./why";
 
 export function FindingPage({ id, query }: { id: string; query: Query }) {
@@ -40,7 +42,12 @@ export function FindingPage({ id, query }: { id: string; query: Query }) {
   useEffect(() => setChanged(null), [answer.data]);
   return (
     <div class="stack findings">
-      <Neighbours id={answer.data?.line.id ?? id} query={query} />
+      <Neighbours
+        finding={answer.data?.line.id ?? id}
+        cause={answer.data?.line.cause ?? ""}
+        several={Boolean(answer.data?.siblings)}
+        query={query}
+      />
       <Answered answer={answer}>
         {(data) => (
           <Found
@@ -57,20 +64,38 @@ export function FindingPage({ id, query }: { id: string; query: Query }) {
 
 function Found({ view, query, onChange }: { view: FindingView; query: Query; onChange: (view: FindingView) => void }) {
   const allowed = may(useAbout(), "triage");
+  const path = `findings/${encodeURIComponent(view.line.id)}`;
   useTitle(
     `${view.line.metric} of ${caseLabel(view.line.case, view.line.params)}: ${change(view.line.effect.point, view.line.unit)}`,
   );
   return (
     <>
-      <Head view={view} />
+      <Head view={view} query={query} />
       <div class="finding-columns">
         <div class="stack">
           {view.view && <Picture finding={view} series={view.view} query={query} />}
           {view.line.drift ? <Parts view={view} drift={view.line.drift} /> : <Suspects view={view} />}
-          <Why why={view.why} unit={view.line.unit} />
+          <Why why={view.why} unit={view.line.unit} repository={view.line.repository} />
         </div>
         <div class="stack finding-side">
-          {allowed ? <Desk view={view} onChange={onChange} /> : <MayNot />}
+          {allowed ? (
+            <Desk
+              state={view.line.state}
+              assignee={view.line.assignee}
+              wish={async (what) => {
+                onChange(await triage(view.line.id, what));
+                return undefined;
+              }}
+              rules={href("settings", ["rules"], { case: view.line.case, metric: view.line.metric })}
+            />
+          ) : (
+            <MayNot />
+          )}
+          <AtForge
+            of={path}
+            repository={view.line.repository}
+            onSent={() => void get<FindingView>(path).then(onChange, () => undefined)}
+          />
           <Story remarks={view.remarks} />
           <Next view={view} />
         </div>
@@ -79,49 +104,7 @@ function Found({ view, query, onChange }: { view: FindingView; query: Query; onC
   );
 }
 
-/** The finding before and the one after in the list one came from. It stays as it was when it was opened. */
-function Neighbours({ id, query }: { id: string; query: Query }) {
-  const found = useFindings(statesOf(query)).data;
-  const rows = found ? chosen(found.findings, query) : [];
-  const place = rows.findIndex((one) => one.id === id);
-  const [before, after] = [rows[place - 1], place < 0 ? undefined : rows[place + 1]];
-  const go = (there: { id: string } | undefined) => there && open(linkTo(there.id, query));
-  const list = href("findings", [], listQuery(query));
-  useKeys([
-    { keys: "j", does: "Next finding", run: () => go(after) },
-    { keys: "k", does: "Previous finding", run: () => go(before) },
-    { keys: "u", does: "Back to the list", run: () => open(list) },
-  ]);
-  return (
-    <nav class="row finding-neighbours" aria-label="Findings">
-      <a href={list}>All findings</a>
-      {place >= 0 && (
-        <span class="soft">
-          {place + 1} of {rows.length}
-        </span>
-      )}
-      <span class="row push">
-        {before ? (
-          <a rel="prev" href={linkTo(before.id, query)}>
-            Previous
-          </a>
-        ) : (
-          <span class="soft">Previous</span>
-        )}
-        {after ? (
-          <a rel="next" href={linkTo(after.id, query)}>
-            Next
-          </a>
-        ) : (
-          <span class="soft">Next</span>
-        )}
-        <CopyLink />
-      </span>
-    </nav>
-  );
-}
-
-function Head({ view: { line, method, calibration } }: { view: FindingView }) {
+function Head({ view: { line, method, calibration, siblings }, query }: { view: FindingView; query: Query }) {
   const { effect, unit, drift } = line;
   const sure = line.confidence === null ? "" : `${probability(line.confidence)} sure`;
   return (
@@ -130,12 +113,18 @@ function Head({ view: { line, method, calibration } }: { view: FindingView }) {
         <VerdictBadge verdict={line.verdict} />
         {drift && <DriftBadge />}
         <StateBadge state={line.state} />
-        {line.assignee && <span class="soft">{line.assignee} looks after it</span>}
+        {line.assignee && <span class="soft">Assigned to {line.assignee}</span>}
       </div>
       <h1>{line.case}</h1>
       <p class="soft">
         {line.metric} {paramsText(line.params)}
       </p>
+      {siblings > 0 && (
+        <p>
+          One of {count(siblings + 1, "finding")} with{" "}
+          <a href={linkTo(line.cause, query)}>{line.culprit ? "the same suspect" : "the same beginning"}</a>.
+        </p>
+      )}
       <p class="finding-sentence">
         <Effect effect={effect} unit={unit} verdict={line.verdict} />: from {estimate(line.before, unit, 4)} to{" "}
         {estimate(line.after, unit, 4)} ({difference(line.after.point - line.before.point, unit)})
@@ -147,8 +136,8 @@ function Head({ view: { line, method, calibration } }: { view: FindingView }) {
         )}
         {drift && (
           <>
-            , little by little over {count(drift.length, "run")}
-            {drift.ongoing ? ", and still going on" : ""}
+            , gradually over {count(drift.length, "run")}
+            {drift.ongoing ? ", still ongoing" : ""}
           </>
         )}
         .
@@ -156,15 +145,15 @@ function Head({ view: { line, method, calibration } }: { view: FindingView }) {
       <dl class="facts">
         {drift && (
           <Fact name="Slope">
-            {signed(drift.slope.point)} a run <span class="soft">{slopeWithin(drift.slope)}</span>
+            {signed(drift.slope.point)} per run <span class="soft">{slopeWithin(drift.slope)}</span>
           </Fact>
         )}
-        <Fact name={drift ? "Level then" : "Before"}>
+        <Fact name={drift ? "Start level" : "Before"}>
           {estimate(line.before, unit, 4)} <span class="soft">{interval(line.before, unit, 4)}</span>
         </Fact>
         <Fact
           name={
-            drift ? (drift.steps ? `Level now, without ${count(drift.steps, "step")} on it` : "Level now") : "After"
+            drift ? (drift.steps ? `Current level, without ${count(drift.steps, "step")}` : "Current level") : "After"
           }
         >
           {estimate(line.after, unit, 4)} <span class="soft">{interval(line.after, unit, 4)}</span>
@@ -182,7 +171,7 @@ function Head({ view: { line, method, calibration } }: { view: FindingView }) {
         <Fact name="Found">
           <When at={line.found_at} />
         </Fact>
-        <Fact name="How">{[method, sure].filter(Boolean).join(", ") || date(line.found_at)}</Fact>
+        <Fact name="Detected by">{[method, sure].filter(Boolean).join(", ") || date(line.found_at)}</Fact>
       </dl>
       {calibration && <p class="soft">{calibration}</p>}
     </header>
@@ -200,9 +189,9 @@ function difference(of: number, unit: string): string {
 /** What each command is for, by how it begins. */
 const PURPOSES: readonly [string, string][] = [
   ["benchwright bisect", "Find the commit"],
-  ["benchwright ab", "Tell the code from the environment"],
+  ["benchwright ab", "Check whether code or environment is the cause"],
   ["benchwright compare", "Compare the runs before and after"],
-  ["benchwright findings", "Read it in a terminal"],
+  ["benchwright findings", "Show it in a terminal"],
 ];
 
 function Next({ view: { commands, runs, line, view: series } }: { view: FindingView }) {
@@ -215,11 +204,11 @@ function Next({ view: { commands, runs, line, view: series } }: { view: FindingV
   );
   return (
     <section class="section panel" aria-labelledby="next">
-      <h2 id="next">What to do next</h2>
+      <h2 id="next">Next steps</h2>
       <ul class="finding-next">
         <li class="row">
-          {series && isThere(`series/${line.series}`) && <a href={href("series", [line.series])}>The whole series</a>}
-          {sides && isThere("compare", sides) && <a href={href("compare", [], sides)}>Before against after</a>}
+          {series && isThere(`series/${line.series}`) && <a href={href("series", [line.series])}>Full series</a>}
+          {sides && isThere("compare", sides) && <a href={href("compare", [], sides)}>Compare before and after</a>}
         </li>
         {ordered.map(({ text, purpose }) => (
           <li key={text}>

@@ -2,7 +2,8 @@
 
 import { isThere } from "../../api";
 import { Effect } from "../../parts/badges";
-import { count, revisionShort } from "../../parts/format";
+import { RangeLink } from "../../parts/codelinks";
+import { count } from "../../parts/format";
 import { href } from "../../route";
 import type { Drift, FindingView, Part } from "../../shapes";
 
@@ -11,16 +12,16 @@ export function Parts({ view, drift }: { view: FindingView; drift: Drift }) {
   return (
     <section class="section panel" aria-labelledby="parts">
       <div class="row">
-        <h2 id="parts">How much each part carries</h2>
+        <h2 id="parts">Contribution of each part</h2>
         {commits > 0 && (
           <span class="soft">
-            {count(commits, "commit")} after <code>{revisionShort(view.revisions[0]!)}</code> up to{" "}
-            <code>{revisionShort(view.revisions.at(-1)!)}</code>
+            {count(commits, "commit")}{" "}
+            <RangeLink base={view.revisions[0]!} head={view.revisions.at(-1)!} repository={view.line.repository} />
           </span>
         )}
       </div>
       <p class="soft">
-        It begins between run <Run id={drift.earliest || drift.first} /> and run{" "}
+        The drift begins between run <Run id={drift.earliest || drift.first} /> and run{" "}
         <Run id={drift.latest || drift.first} />. No single commit is the culprit.
       </p>
       <ol class="suspects">
@@ -28,9 +29,7 @@ export function Parts({ view, drift }: { view: FindingView; drift: Drift }) {
           <Line key={part.runs.join()} part={part} view={view} />
         ))}
       </ol>
-      {!drift.parts.length && (
-        <p class="soft">Because of the noise, it is not known how much each part of it carries.</p>
-      )}
+      {!drift.parts.length && <p class="soft">The noise is too high to tell how much each part contributes.</p>}
     </section>
   );
 }
@@ -43,8 +42,8 @@ function Line({ part, view: { line } }: { part: Part; view: FindingView }) {
       <span class="soft">
         {first && last ? (
           <>
-            {part.commits ? count(part.commits, "commit") : "commits"} after <code>{revisionShort(first)}</code> up to{" "}
-            <code>{revisionShort(last)}</code>
+            {part.commits ? count(part.commits, "commit") : "commits"}{" "}
+            <RangeLink base={first} head={last} repository={line.repository} />
           </>
         ) : (
           <>

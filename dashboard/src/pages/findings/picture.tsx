@@ -2,12 +2,13 @@
 
 import { useMemo } from "preact/hooks";
 import { isThere, type Query } from "../../api";
+import { CommitLink } from "../../parts/codelinks";
 import { Chart, type ChartLevel, type ChartNote, type ChartRange } from "../../parts/chart";
 import { date, estimate, interval, probability, revisionShort } from "../../parts/format";
 import { colour } from "../../parts/theme";
 import { change, href } from "../../route";
 import type { Estimate, FindingView, SeriesView } from "../../shapes";
-import { isDrift, levelsOf as allLevels, linesOf, marksOf } from "../series/lines";
+import { isDrift, levelsOf as allLevels, linesOf, marksOf, repositoryOf } from "../series/lines";
 
 const AROUND = 60; // points on each side at first
 
@@ -23,16 +24,16 @@ export function Picture({ finding, series, query }: { finding: FindingView; seri
     <section class="panel section" aria-label="The series around the change">
       <div class="row">
         <h2>Around the change</h2>
-        <div class="row push" role="group" aria-label="What is in view">
+        <div class="row push" role="group" aria-label="Visible range">
           <button
             type="button"
             aria-pressed={range === around}
             onClick={() => change({ from: "", to: "", all: "" }, true)}
           >
-            Around it
+            Around the change
           </button>
           <button type="button" aria-pressed={range === null} onClick={() => keep(null)}>
-            Everything
+            Show all
           </button>
         </div>
       </div>
@@ -44,7 +45,9 @@ export function Picture({ finding, series, query }: { finding: FindingView; seri
         levels={levels}
         range={range}
         onRange={keep}
-        tip={(_, index, pinned) => <Reading view={series} index={index} pinned={pinned} />}
+        tip={(line, index, pinned) => (
+          <Reading view={series} index={lines[line]?.places?.[index] ?? index} pinned={pinned} />
+        )}
         height={320}
       />
       {series.notes.length > 0 && <Notes series={series} before={notes.length - series.notes.length} />}
@@ -72,7 +75,8 @@ function Reading({ view, index, pinned }: { view: SeriesView; index: number; pin
       <div class="soft">{date(view.at[index] ?? 0)}</div>
       {revision && (
         <div>
-          <code>{revisionShort(revision)}</code> {view.subjects[revision] ?? ""}
+          <CommitLink id={revision} repository={repositoryOf(view, view.revision[index] ?? -1)} />{" "}
+          {view.subjects[revision] ?? ""}
         </div>
       )}
       {pinned && (

@@ -1,5 +1,6 @@
 // What was said and done about a finding, the oldest first.
 
+import { Addresses } from "../../parts/codelinks";
 import { date } from "../../parts/format";
 import type { Remark } from "../../shapes";
 
@@ -12,10 +13,14 @@ export function Story({ remarks }: { remarks: readonly Remark[] }) {
         {remarks.map((remark, index) => (
           <li key={index}>
             <p class="soft small">
-              <time datetime={remark.at}>{date(Date.parse(remark.at))}</time> {remark.who || "somebody"}{" "}
-              <strong>{remark.what === "comment" ? "wrote" : remark.what}</strong>
+              <time datetime={remark.at}>{date(Date.parse(remark.at))}</time> {remark.who || "unknown"}{" "}
+              <strong>{remark.what === "comment" ? "commented" : remark.what}</strong>
             </p>
-            {remark.text && <p class="story-text">{remark.text}</p>}
+            {remark.text && (
+              <p class="story-text">
+                <Addresses text={remark.text} />
+              </p>
+            )}
           </li>
         ))}
       </ol>

@@ -2,6 +2,7 @@
 
 import { isThere } from "../../api";
 import { change, changeInterval, count, probability, revisionShort } from "../../parts/format";
+import { AuthorLink, CommitLink, RangeLink, RequestLink } from "../../parts/codelinks";
 import { CopyButton } from "../../parts/copy";
 import { href } from "../../route";
 import type { FindingView, Suspect } from "../../shapes";
@@ -20,8 +21,8 @@ export function Suspects({ view }: { view: FindingView }) {
         <h2 id="culprit">Culprit</h2>
         {commits > 0 && (
           <span class="soft">
-            {count(commits, "commit")} after <code>{revisionShort(view.revisions[0]!)}</code> up to{" "}
-            <code>{revisionShort(view.revisions.at(-1)!)}</code>
+            {count(commits, "commit")}{" "}
+            <RangeLink base={view.revisions[0]!} head={view.revisions.at(-1)!} repository={view.line.repository} />
           </span>
         )}
       </div>
@@ -31,6 +32,7 @@ export function Suspects({ view }: { view: FindingView }) {
             key={suspect.revision}
             suspect={suspect}
             unit={view.line.unit}
+            repository={view.line.repository}
             number={measured.indexOf(suspect.revision) + 1}
           />
         ))}
@@ -38,17 +40,24 @@ export function Suspects({ view }: { view: FindingView }) {
           <li class="suspect">
             <Bar of={rest} />
             <span class="suspect-share soft">{probability(rest)}</span>
-            <span class="soft">another one</span>
+            <span class="soft">another commit</span>
           </li>
         )}
       </ol>
-      {!view.suspects.length && <p class="soft">No commit is more suspicious than the others.</p>}
+      {!view.suspects.length && <p class="soft">No commit stands out.</p>}
     </section>
   );
 }
 
-function Line({ suspect, unit, number }: { suspect: Suspect; unit: string; number: number }) {
-  const { revision, subject, author, effect } = suspect;
+interface LineProps {
+  suspect: Suspect;
+  unit: string;
+  repository: string;
+  number: number;
+}
+
+function Line({ suspect, unit, repository, number }: LineProps) {
+  const { revision, subject, author, effect, pull_request: pullRequest } = suspect;
   const side = `revision:${revision}`;
   return (
     <li class="suspect" {...(number ? { id: `note--${number}`, tabIndex: -1 } : {})}>
@@ -56,11 +65,14 @@ function Line({ suspect, unit, number }: { suspect: Suspect; unit: string; numbe
       <strong class="suspect-share">{probability(suspect.probability)}</strong>
       <span class="suspect-what">
         {number > 0 && (
-          <b class="mark-number" title="Its number on the chart">
+          <b class="mark-number" title="Number on the chart">
             {number}
           </b>
         )}{" "}
-        {subject || "Commit"} <span class="soft">{author}</span>
+        {subject || "Commit"} <RequestLink pullRequest={pullRequest} subject={subject} repository={repository} />{" "}
+        <span class="soft">
+          <AuthorLink author={author} repository={repository} />
+        </span>
         {effect && (
           <span class="soft">
             {" "}
@@ -69,12 +81,11 @@ function Line({ suspect, unit, number }: { suspect: Suspect; unit: string; numbe
         )}
       </span>
       <span class="row suspect-revision">
-        {isThere("runs", { revision }) ? (
-          <a href={href("runs", [], { revision })}>
-            <code title={side}>{revisionShort(revision)}</code>
+        <CommitLink id={revision} repository={repository} />
+        {isThere("runs", { revision }) && (
+          <a href={href("runs", [], { revision })} title={side}>
+            Runs
           </a>
-        ) : (
-          <code>{revisionShort(revision)}</code>
         )}
         <CopyButton text={revision} about={`commit ${revisionShort(revision)}`} />
       </span>

@@ -1,6 +1,8 @@
 // What differs between the two sides of a change, and what that points to.
 
-import { change, revisionShort, value } from "../../parts/format";
+import type { ComponentChildren } from "preact";
+import { CommitLink } from "../../parts/codelinks";
+import { change, value } from "../../parts/format";
 import { written } from "../../parts/facts";
 import { Table, type Column } from "../../parts/table";
 import type { Value } from "../../shapes";
@@ -9,8 +11,8 @@ type Facts = { [name: string]: Value };
 
 interface Difference {
   what: string;
-  before: string;
-  after: string;
+  before: ComponentChildren;
+  after: ComponentChildren;
 }
 
 const CAUSES: { [cause: string]: string } = {
@@ -21,14 +23,14 @@ const CAUSES: { [cause: string]: string } = {
 };
 const KINDS = ["packages", "runtimes", "system", "knobs"];
 
-export function Why({ why, unit }: { why: Facts; unit: string }) {
+export function Why({ why, unit, repository }: { why: Facts; unit: string; repository: string }) {
   if (!Object.keys(why).length) return null;
   const cause = String(why["cause"] ?? "unknown");
-  const rows = differences(why);
+  const rows = differences(why, repository);
   const also = entries(why["also"]).filter((pair): pair is [string, number] => typeof pair[1] === "number");
   return (
     <section class="section panel" aria-labelledby="why">
-      <h2 id="why">What differs</h2>
+      <h2 id="why">Differences</h2>
       <p>
         {why["remeasured"] !== undefined && "Measured again, the old revision points here: "}
         {CAUSES[cause] ?? cause}
@@ -54,14 +56,16 @@ export function Why({ why, unit }: { why: Facts; unit: string }) {
 }
 
 const COLUMNS: Column<Difference>[] = [
-  { name: "what", head: "What", heads: true, cell: (row) => row.what },
+  { name: "what", head: "Property", heads: true, cell: (row) => row.what },
   { name: "before", head: "Before", cell: (row) => row.before },
   { name: "after", head: "After", cell: (row) => row.after },
 ];
 
-function differences(why: Facts): Difference[] {
+function differences(why: Facts, repository: string): Difference[] {
   return [
-    ...pair("commit", why["revision"], (of) => (typeof of === "string" ? revisionShort(of) : "none")),
+    ...pair("commit", why["revision"], (of) =>
+      typeof of === "string" ? <CommitLink id={of} repository={repository} /> : "none",
+    ),
     ...pair("definition of the case", why["definition"], text),
     ...pair("uncommitted changes", why["uncommitted"], text),
     ...KINDS.flatMap((kind) => entries(why[kind]).flatMap(([name, sides]) => pair(`${kind} ${name}`, sides, text))),
@@ -81,7 +85,7 @@ function operators(told: Value | undefined): Difference[] {
   });
 }
 
-function pair(what: string, sides: Value | undefined, write: (of: Value) => string): Difference[] {
+function pair(what: string, sides: Value | undefined, write: (of: Value) => ComponentChildren): Difference[] {
   if (!Array.isArray(sides) || sides.length !== 2) return [];
   return [{ what, before: write(sides[0] ?? null), after: write(sides[1] ?? null) }];
 }

@@ -21,7 +21,7 @@ export function EndedRun({ run }: { run: LiveRun }) {
               : `Ended after ${data.line.results} of ${count(data.line.planned, "result")}`
             : waiting
               ? ""
-              : "Ended and kept nothing"}
+              : "Ended without results"}
         </span>
       </div>
       {data && (

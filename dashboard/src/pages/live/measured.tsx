@@ -21,7 +21,7 @@ export function Measured({ results }: { results: readonly CaseLine[] }) {
   ];
   return (
     <Table
-      caption="Results so far, the newest first"
+      caption="Results so far, latest first"
       columns={columns}
       rows={results.toReversed()}
       keyOf={(line) => line.label}

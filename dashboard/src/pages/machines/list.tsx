@@ -1,34 +1,43 @@
 // Every machine: what it is, how much it measured, how noisy it was lately.
 
-import { Swatch } from "../../parts/badges";
+import type { Query } from "../../api";
+import { HealthBadge, Swatch } from "../../parts/badges";
 import { ago, date, percent } from "../../parts/format";
 import { Spark } from "../../parts/spark";
 import { Empty } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
-import { href } from "../../route";
+import { change, href } from "../../route";
 import type { MachineLine } from "../../shapes";
 import { drawn, NoiseChart, usual } from "./noise";
 
-export function MachineList({ machines }: { machines: MachineLine[] }) {
+export function MachineList({ machines, query }: { machines: MachineLine[]; query: Query }) {
   const lines = drawn(machines);
   if (!machines.length)
     return (
-      <Empty title="No machine has measured anything yet.">
+      <Empty title="No machines yet.">
         <p>
-          <code>benchwright env</code> tells what this one is like.
+          <code>benchwright env</code> describes this one.
         </p>
       </Empty>
     );
   return (
     <div class="stack">
       <h1>Machines</h1>
-      <Table caption="Machines" columns={columns(lines)} rows={machines} keyOf={(one) => one.key} cards />
+      <Table
+        caption="Machines"
+        columns={columns(lines)}
+        rows={machines}
+        keyOf={(one) => one.key}
+        sorted={query["sort"] ?? ""}
+        onSort={(sort) => change({ sort }, true)}
+        cards
+      />
       {lines.length > 0 && (
         <section class="panel section" aria-labelledby="noise">
           <h2 id="noise">Noise over time</h2>
           <p class="soft small noise-words">
-            How far the rounds of a run lie apart: half the width of the intervals, the median over its cases. The
-            lower, the smaller the changes that can be seen.
+            How much the rounds of a run differ: half the width of the intervals, median over its cases. Lower noise
+            makes smaller changes visible.
           </p>
           <NoiseChart machines={machines} />
         </section>
@@ -57,11 +66,16 @@ function columns(lines: readonly MachineLine[]): Column<MachineLine>[] {
     { name: "failed", head: "Failed", number: true, by: (m) => m.failed, cell: (m) => <Failures machine={m} /> },
     { name: "cases", head: "Cases", number: true, by: (m) => m.cases, cell: (m) => m.cases },
     { name: "noise", head: "Noise", number: true, by: usual, cell: (m) => noiseText(m) },
-    { name: "spark", head: "Lately", cell: (m) => <Spark values={m.noise.spread.slice(-30)} /> },
-    { name: "first", head: "First", by: (m) => m.first_at, cell: (m) => <span class="nowrap">{ago(m.first_at)}</span> },
+    { name: "spark", head: "Trend", cell: (m) => <Spark values={m.noise.spread.slice(-30)} /> },
+    {
+      name: "first",
+      head: "First result",
+      by: (m) => m.first_at,
+      cell: (m) => <span class="nowrap">{ago(m.first_at)}</span>,
+    },
     {
       name: "last",
-      head: "Last",
+      head: "Last result",
       by: (m) => m.last_at,
       cell: (m) => (
         <span class="nowrap" title={date(m.last_at)}>
@@ -77,6 +91,7 @@ function Name({ machine, index }: { machine: MachineLine; index: number }) {
     <span class="machine-line">
       {index >= 0 && <Swatch index={index} />}
       <a href={href("machines", [machine.key])}>{machine.name || machine.key}</a>
+      <HealthBadge trouble={machine.trouble} quarantine={machine.quarantine} />
     </span>
   );
 }

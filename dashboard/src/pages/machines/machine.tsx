@@ -1,60 +1,70 @@
 // One machine: facts, noise, what fails there, and the series it measures.
 
 import { isStatic, useData } from "../../api";
-import { StatusBadge } from "../../parts/badges";
+import { HealthBadge, StatusBadge } from "../../parts/badges";
 import { CopyLink } from "../../parts/copy";
-import { Fact, Facts } from "../../parts/facts";
+import { Fact, Facts, flat } from "../../parts/facts";
+import { Fold } from "../../parts/fold";
 import { ago, paramsText, percent, value } from "../../parts/format";
 import { Spark } from "../../parts/spark";
 import { Answered } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
 import { useTitle } from "../../parts/title";
 import { When } from "../../parts/when";
-import { href } from "../../route";
-import type { Failing, FindingLine, MachineLine, Overview, SeriesLine, SeriesPage } from "../../shapes";
-import { useFindings } from "../findings/chosen";
+import { href, listed } from "../../route";
+import type {
+  Failing,
+  FindingLine,
+  LabPage,
+  MachineLine,
+  Overview,
+  SeriesLine,
+  SeriesPage,
+  MachineView as View,
+} from "../../shapes";
+import { FINDINGS, useList } from "../findings/chosen";
 import { noiseText } from "./list";
-import { NoiseChart } from "./noise";
+import { Control } from "./control";
+import { Health } from "./health";
+import { Quarantine } from "./quarantine";
 
 const SERIES = 500; // at most
 const FEW = 15; // at first
-const OPEN = ["open"] as const;
 
-export function MachineView({ machine }: { machine: MachineLine }) {
+export function MachineView({ view, reload }: { view: View; reload: () => void }) {
+  const machine = view.line;
   useTitle(machine.name || machine.key);
   return (
     <div class="stack">
       <Head machine={machine} />
+      <Quarantine view={view} reload={reload} />
+      <Health view={view} />
+      <Control view={view} />
       <Fails machine={machine.key} />
-      {machine.noise.at.length > 0 && (
-        <section class="panel section" aria-labelledby="noise">
-          <h2 id="noise">Noise over time</h2>
-          <NoiseChart machines={[machine]} height={220} />
-        </section>
-      )}
       {Object.keys(machine.calibration).length > 0 && (
-        <section class="panel section" aria-labelledby="alarms">
-          <h2 id="alarms">False alarms here</h2>
-          <Facts facts={machine.calibration} label="What gates do on this machine when nothing changed" />
-        </section>
+        <Fold id="alarms" title="False alarm rate" panel>
+          <Facts facts={machine.calibration} label="Verdicts on this machine when nothing changed" />
+        </Fold>
       )}
-      <section class="panel section" aria-labelledby="facts">
-        <h2 id="facts">What it is</h2>
-        <Facts facts={machine.facts} label="Facts of the machine" />
-      </section>
+      <Fold id="facts" title="Hardware and software" count={flat({ ...machine.facts }).length} panel>
+        <Facts facts={machine.facts} label="Hardware and software" />
+      </Fold>
       <Series machine={machine.key} />
     </div>
   );
 }
 
 function Head({ machine }: { machine: MachineLine }) {
-  const open = useFindings(OPEN).data?.findings.filter((one) => one.machine === machine.key) ?? [];
+  const open = useList(FINDINGS, { state: "open", machines: listed([machine.key]) }).data?.rows ?? [];
+  const inLab = useData<LabPage>(isStatic ? null : "lab").data?.machines.find((one) => one.key === machine.key);
   const worse = open.filter((one) => one.verdict === "worse");
   return (
     <header class="machine-head">
       <div class="row">
         <h1>{machine.name || machine.key}</h1>
+        <HealthBadge trouble={machine.trouble} quarantine={machine.quarantine} />
         <span class="row push">
+          {inLab && <a href={href("lab", ["machines", inLab.name])}>In the lab</a>}
           <a href={href("machines")}>All machines</a>
           <CopyLink />
         </span>
@@ -78,7 +88,7 @@ function Head({ machine }: { machine: MachineLine }) {
         </Fact>
         {!isStatic && (
           <Fact name="Runs">
-            <a href={href("runs", [], { machine: machine.key })}>its runs</a>
+            <a href={href("runs", [], { machine: machine.key })}>Show runs</a>
           </Fact>
         )}
       </dl>
@@ -86,9 +96,13 @@ function Head({ machine }: { machine: MachineLine }) {
   );
 }
 
-function Open({ machine, open, worse }: { machine: string; open: FindingLine[]; worse: FindingLine[] }) {
+function Open({ machine, open, worse }: { machine: string; open: readonly FindingLine[]; worse: FindingLine[] }) {
   if (!open.length) return <>none</>;
-  return <a href={href("findings", [], { state: "open", machine })}>{`${open.length}, ${worse.length} worse`}</a>;
+  return (
+    <a
+      href={href("findings", [], { state: "open", machine, each: "yes" })}
+    >{`${open.length}, ${worse.length} worse`}</a>
+  );
 }
 
 // ---- what fails ----
@@ -97,40 +111,41 @@ function Fails({ machine }: { machine: string }) {
   const failing = useData<Overview>("overview").data?.failing.filter((one) => one.machine === machine) ?? [];
   if (!failing.length) return null;
   return (
-    <section class="section" aria-labelledby="fails">
-      <h2 id="fails">Failing here</h2>
+    <Fold id="fails" title="Failing cases" count={failing.length} open>
       <Table
-        caption="What gives no numbers on this machine"
+        caption="Failing cases on this machine"
         columns={FAILING}
         rows={failing}
         keyOf={(one) => `${one.case} ${one.status}`}
         cards
       />
-    </section>
+    </Fold>
   );
 }
 
 const FAILING: Column<Failing>[] = [
   { name: "case", head: "Case", heads: true, cell: (f) => <a href={href("runs", [f.run])}>{f.case}</a> },
   { name: "status", head: "Status", cell: (f) => <StatusBadge status={f.status} count={f.count} /> },
-  { name: "reason", head: "Why", wide: true, cell: (f) => f.reason },
-  { name: "at", head: "Last", cell: (f) => <span class="nowrap">{ago(f.at)}</span> },
+  { name: "reason", head: "Reason", wide: true, cell: (f) => f.reason },
+  { name: "at", head: "Last seen", cell: (f) => <span class="nowrap">{ago(f.at)}</span> },
 ];
 
 // ---- series ----
 
 function Series({ machine }: { machine: string }) {
   const answer = useData<SeriesPage>("series", { machine, limit: String(SERIES) });
+  const known = answer.data?.series.filter((one) => one.machine === machine).length;
   return (
-    <section class="section" aria-labelledby="series">
-      <div class="row">
-        <h2 id="series">Series</h2>
-        <a href={href("series", [], { machine })}>All of its series</a>
-      </div>
+    <Fold
+      id="series"
+      title="Series"
+      aside={<a href={href("series", [], { machine })}>All series</a>}
+      {...(known === undefined ? {} : { count: known })}
+    >
       <Answered answer={answer}>
         {({ series }) => {
           const rows = series.filter((one) => one.machine === machine).sort(byInterest);
-          if (!rows.length) return <p class="soft">It has no series: nothing it measured gave numbers.</p>;
+          if (!rows.length) return <p class="soft">No series: none of its results has metrics.</p>;
           return (
             <Table
               caption="Series of this machine"
@@ -143,7 +158,7 @@ function Series({ machine }: { machine: string }) {
           );
         }}
       </Answered>
-    </section>
+    </Fold>
   );
 }
 
@@ -157,8 +172,8 @@ const COLUMNS: Column<SeriesLine>[] = [
     cell: (one) => <Case one={one} />,
   },
   { name: "metric", head: "Metric", by: (one) => one.metric, cell: (one) => one.metric },
-  { name: "last", head: "Newest", number: true, by: (one) => one.last, cell: (one) => value(one.last, one.unit) },
-  { name: "spark", head: "Lately", cell: (one) => <Spark values={one.spark} /> },
+  { name: "last", head: "Latest", number: true, by: (one) => one.last, cell: (one) => value(one.last, one.unit) },
+  { name: "spark", head: "Trend", cell: (one) => <Spark values={one.spark} /> },
   {
     name: "count",
     head: "Points",

@@ -101,21 +101,32 @@ function Valued({ cell, matrix, heat, place, tried }: ValuedProps) {
   const ratio = heat.relative ? heat.shown(cell) : null;
   const point = estimate(cell.estimate, matrix.unit);
   const within = interval(cell.estimate, matrix.unit);
+  const held = cell.is_held ? "; measured in quarantine, not judged" : "";
+  const price = cell.price ? `; at ${cell.price}` : "";
   const since = tried ? `; ${tried.status} since: ${tried.reason}` : "";
   const row = nameOf(matrix.rows[cell.row] ?? "", matrix.row_dimension);
   const column = nameOf(matrix.columns[cell.column] ?? "", matrix.column_dimension);
-  const title = `${row}, ${column}: ${point} ${within}${since}`;
+  const title = `${row}, ${column}: ${point} ${within}${STANDINGS[cell.standing] ?? ""}${held}${price}${since}`;
   return (
     <td class={`heat-${tone}`} style={{ "--heat": strength.toFixed(3) }}>
       <a href={href("series", [cell.series])} title={title} {...place}>
         {ratio === null ? point : `×${number(ratio)}`}
         <span class="heat-small">{ratio === null ? within : point}</span>
         {tried && <span class="heat-small worse">{`${tried.status} since`}</span>}
+        {cell.is_held && <span class="heat-small">measured in quarantine</span>}
+        {cell.standing && (
+          <span class={`heat-small heat-${cell.standing}`}>{cell.standing === "best" ? "★ best" : "≈ tied"}</span>
+        )}
         {(tone === "better" || tone === "worse") && <span class="aside"> {tone}</span>}
       </a>
     </td>
   );
 }
+
+const STANDINGS: { [standing: string]: string } = {
+  best: "; best of its row",
+  tied: "; cannot be told apart from the best of its row",
+};
 
 /** A try without a number tells why; a place that was never tried says so. */
 function None({ tried, place }: { tried: Missing | undefined; place: Place }) {
@@ -155,7 +166,7 @@ function Means({ matrix, heat }: { matrix: Matrix; heat: HeatScale }) {
 }
 
 /** What the colours mean. */
-export function HeatLegend({ heat, better }: { heat: HeatScale; better: string }) {
+export function HeatLegend({ heat, better, marked }: { heat: HeatScale; better: string; marked: boolean }) {
   const said = better ? `${better} is better` : "";
   return (
     <div class="heat-legend" role="group" aria-label="What the colours mean">
@@ -164,6 +175,12 @@ export function HeatLegend({ heat, better }: { heat: HeatScale; better: string }
       ))}
       <span class="heat-step heat-missing">no value</span>
       {said && <span class="soft small">{said}</span>}
+      {marked && (
+        <span class="soft small">
+          ★ best of its row; ≈ cannot be told apart from it: in at least 95 % of rows the marked cells hold the one that
+          is truly best
+        </span>
+      )}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 
 import { address, isStatic } from "../../api";
 import type { Artifact } from "../../shapes";
+import { Fold } from "../../parts/fold";
 import { value } from "../../parts/format";
 import { Table, type Column } from "../../parts/table";
 
@@ -10,7 +11,7 @@ export function Artifacts({ result, artifacts }: { result: string; artifacts: re
     { name: "name", head: "File", cell: (one) => <Name result={result} artifact={one} />, heads: true },
     { name: "kind", head: "Kind", cell: (one) => one.kind },
     { name: "size", head: "Size", cell: (one) => value(one.size, "B"), by: (one) => one.size, number: true },
-    { name: "path", head: "Where it was written", cell: (one) => <span class="soft result-path">{one.path}</span> },
+    { name: "path", head: "Path", cell: (one) => <span class="soft result-path">{one.path}</span> },
     {
       name: "sha256",
       head: "SHA-256",
@@ -18,10 +19,9 @@ export function Artifacts({ result, artifacts }: { result: string; artifacts: re
     },
   ];
   return (
-    <section class="section">
-      <h2>Files</h2>
+    <Fold id="files" title="Files" count={artifacts.length}>
       <Table caption="Files of this result" columns={columns} rows={artifacts} keyOf={(one) => one.name} cards />
-    </section>
+    </Fold>
   );
 }
 

@@ -7,6 +7,7 @@ import { change } from "../../route";
 import type { Distribution, Timeline } from "../../shapes";
 import { Chart, type ChartLine } from "../../parts/chart";
 import { Distributions } from "../../parts/distribution";
+import { Fold } from "../../parts/fold";
 import { count } from "../../parts/format";
 
 export function Calls({ distributions, query }: { distributions: readonly Distribution[]; query: Query }) {
@@ -15,7 +16,7 @@ export function Calls({ distributions, query }: { distributions: readonly Distri
   return (
     <section class="section">
       <div class="row">
-        <h2>Calls</h2>
+        <h2>Individual calls</h2>
         {distributions.length > 1 &&
           distributions.map(({ column }) => (
             <button
@@ -32,7 +33,7 @@ export function Calls({ distributions, query }: { distributions: readonly Distri
             Log scale
           </button>
           <button type="button" aria-pressed={whole} onClick={() => change({ whole: whole ? undefined : "1" }, true)}>
-            Whole range
+            Full range
           </button>
         </span>
       </div>
@@ -57,7 +58,7 @@ function OverTime({ distribution, log }: { distribution: Distribution; log: bool
     <figure class="result-calls">
       <figcaption class="soft small">
         {thinned
-          ? `Calls over time: of ${count(distribution.count, "call")} the shortest and longest of each stretch`
+          ? `Calls over time: of ${count(distribution.count, "call")} the shortest and longest of each interval`
           : "Every call over time"}
       </figcaption>
       <Chart label={`${column} of calls over time`} lines={lines} log={log} xUnit="s" height={240} />
@@ -67,14 +68,13 @@ function OverTime({ distribution, log }: { distribution: Distribution; log: bool
 
 export function Timelines({ timelines }: { timelines: readonly Timeline[] }) {
   return (
-    <section class="section">
-      <h2>Memory, CPU and others over time</h2>
+    <Fold id="timelines" title="Resource usage over time" count={timelines.length}>
       <div class="timelines">
         {timelines.map((timeline) => (
           <One key={timeline.name} timeline={timeline} />
         ))}
       </div>
-    </section>
+    </Fold>
   );
 }
 

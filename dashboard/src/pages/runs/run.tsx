@@ -1,29 +1,50 @@
 // One run: what was measured, what it cost to trust it, and the command that repeats it.
-// In the address: all (every metric), words (cases), open (labels of cases), metric (of the drawing).
+// In the address: all (every metric), words and sort (cases), open (labels of cases), metric (of the drawing).
 
-import { useData } from "../../api";
+import { isStatic, type Answer } from "../../api";
 import { Failed, Warnings, type Warned } from "../../parts/cautions";
 import { CasePlot } from "./caseplot";
-import { CaseTable, metricNames } from "../../parts/casetable";
+import { Leases } from "./leases";
+import { ByMachine } from "./machines";
+import { CaseTable } from "../../parts/casetable";
 import { Command, CopyLink } from "../../parts/copy";
 import { Fact } from "../../parts/facts";
 import { count } from "../../parts/format";
+import { usePages } from "../../parts/pages";
+import { PriceBases } from "../../parts/prices";
+import { Quarantined } from "../../parts/quarantined";
 import { caseNames, RevisionText, Tags } from "../../parts/runcells";
 import { Answered, Empty } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { When } from "../../parts/when";
 import { change, href } from "../../route";
-import type { CaseLine, Revision, RunView } from "../../shapes";
+import type { Revision, RunView, WarnedCases } from "../../shapes";
 
 export function RunPage({ reference, query }: { reference: string; query: { [name: string]: string } }) {
-  const answer = useData<RunView>(`runs/${encodeURIComponent(reference)}`);
-  return <Answered answer={answer}>{(run) => <Shown run={run} query={query} />}</Answered>;
+  const asked = isStatic ? {} : { words: query.words, sort: query.sort };
+  const { pages, error, more } = usePages<RunView>(`runs/${encodeURIComponent(reference)}`, asked);
+  const first = pages[0];
+  const data = first && { ...first, cases: pages.flatMap((page) => page.cases) };
+  const answer: Answer<RunView> = { waiting: !first && !error, ...(data ? { data } : error ? { error } : {}) };
+  return (
+    <Answered answer={more ? { ...answer, retry: more } : answer}>
+      {(run) => <Shown run={run} query={query} next={isStatic ? undefined : more} />}
+    </Answered>
+  );
 }
 
-function Shown({ run, query }: { run: RunView; query: { [name: string]: string } }) {
+function Shown({
+  run,
+  query,
+  next,
+}: {
+  run: RunView;
+  query: { [name: string]: string };
+  next: (() => void) | undefined;
+}) {
   useTitle(`Run ${run.line.id}`);
-  const warned = warnings(run.cases);
-  const failed = run.cases.filter((line) => line.failures.length);
+  const warned = run.warned.map((one) => warnedCases(one, run.case_count));
+  const failed = run.failing;
   const missing = run.line.planned - run.line.results;
   return (
     <div class="stack">
@@ -31,25 +52,32 @@ function Shown({ run, query }: { run: RunView; query: { [name: string]: string }
       {missing > 0 && (
         <p class="caution" role="note">
           {count(missing, "result")} of {run.line.planned} planned {missing === 1 ? "is" : "are"} missing: the run was
-          stopped or is still under way.
+          stopped or is still in progress.
         </p>
       )}
+      {Object.entries(run.quarantines).map(([key, line]) => (
+        <Quarantined key={key} line={line} machine={key} name={run.machines[key] ?? ""} />
+      ))}
+      <ByMachine run={run.line.id} table={run.by_machine} />
       <section class="section">
         <h2>Cases</h2>
-        {run.cases.length ? (
-          <CaseTable cases={run.cases} query={query} />
+        {run.case_count ? (
+          <CaseTable run={run} query={query} next={next} />
         ) : (
-          <Empty title="Nothing was measured in this run." />
+          <Empty title="This run has no results." />
         )}
+        <PriceBases prices={run.prices} />
       </section>
+      <Leases run={run} />
       <Asked run={run} />
+      <WhichToChoose run={run} />
       <AtAGlance run={run} metric={query.metric ?? ""} />
       {(warned.length > 0 || failed.length > 0) && (
         <section class="section">
-          <h2>Before you trust these numbers</h2>
+          <h2>Warnings and notes</h2>
           <div class="cautions">
             {failed.map((line) => (
-              <Failed key={line.label} name={line.label} result={line.results[0]} failure={line.failures[0]!} />
+              <Failed key={line.label} name={line.label} result={line.result} failure={line.failure} />
             ))}
             <Warnings warned={warned} />
           </div>
@@ -57,7 +85,7 @@ function Shown({ run, query }: { run: RunView; query: { [name: string]: string }
       )}
       {run.command.length > 0 && (
         <section class="section">
-          <h2>To repeat it</h2>
+          <h2>Command to reproduce</h2>
           <Command text={run.command} />
         </section>
       )}
@@ -70,7 +98,7 @@ function Asked({ run }: { run: RunView }) {
   if (!run.objectives.length && !run.rates.length) return null;
   return (
     <section class="section">
-      <h2>Asked for</h2>
+      <h2>Objectives and rates</h2>
       <ul>
         {run.objectives.map(({ objective, met, verdict }) => (
           <li key={objective}>
@@ -85,11 +113,37 @@ function Asked({ run }: { run: RunView }) {
   );
 }
 
+/** What the HTML report says, too: which case is best for what, and which cannot be told from it. */
+function WhichToChoose({ run }: { run: RunView }) {
+  if (!run.advice.length) return null;
+  return (
+    <section class="section">
+      <h2>Which to choose</h2>
+      {run.cautions.map((said) => (
+        <p key={said} class="caution" role="note">
+          {said}
+        </p>
+      ))}
+      <ul class="run-advice">
+        {run.advice.map(({ aim, text }) => {
+          const end = text.indexOf(aim) + aim.length; // before it stands the model, where there are several
+          return (
+            <li key={text}>
+              <strong>{text.slice(0, end)}</strong>
+              {text.slice(end)}
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
 /** One metric of all cases side by side; a single case has nothing beside it. */
 function AtAGlance({ run, metric }: { run: RunView; metric: string }) {
-  const names = metricNames(run.cases);
+  const names = run.metrics;
   const shown = names.includes(metric) ? metric : (names[0] ?? "");
-  if (!shown || run.cases.length < 2) return null;
+  if (!shown || run.case_count < 2) return null;
   return (
     <section class="section">
       <div class="row">
@@ -113,14 +167,13 @@ function AtAGlance({ run, metric }: { run: RunView; metric: string }) {
 
 function Head({ run }: { run: RunView }) {
   const { line } = run;
-  const cases = [...new Set(run.cases.map((one) => one.case))];
   return (
     <header class="stack-tight">
       <p class="small">
         <a href={href("runs")}>Runs</a>
       </p>
       <div class="row">
-        <h1>{caseNames(cases) || "An empty run"}</h1>
+        <h1>{caseNames(line) || "Empty run"}</h1>
         <span class="row push">
           {run.previous && (
             <a href={href("compare", [], { a: `run:${run.previous}`, b: `run:${line.id}` })}>
@@ -129,7 +182,7 @@ function Head({ run }: { run: RunView }) {
           )}
           {run.baseline && (
             <a href={href("compare", [], { a: `run:${run.baseline}`, b: `run:${line.id}` })}>
-              Compare with its baseline
+              Compare with the baseline
             </a>
           )}
           <CopyLink />
@@ -185,17 +238,7 @@ function about({ author, branch }: Revision): string {
   return [author && `by ${author}`, branch && `on ${branch}`].filter(Boolean).join(" ");
 }
 
-/** Each warning once, with the cases it was seen in. */
-function warnings(cases: readonly CaseLine[]): Warned[] {
-  const known = new Map<string, { warning: Warned["warning"]; cases: string[] }>();
-  for (const line of cases)
-    for (const warning of line.warnings) {
-      const key = `${warning.code} ${warning.seen}`;
-      const entry = known.get(key) ?? { warning, cases: [] };
-      if (!entry.cases.includes(line.label)) entry.cases.push(line.label);
-      known.set(key, entry);
-    }
-  return [...known.values()].map((entry) =>
-    entry.cases.length === cases.length && cases.length > 1 ? { ...entry, cases: ["every case"] } : entry,
-  );
+function warnedCases({ warning, cases, count: seen }: WarnedCases, all: number): Warned {
+  if (seen === all && all > 1) return { warning, cases: ["every case"] };
+  return { warning, cases: seen > cases.length ? [...cases, `${seen - cases.length} more`] : cases };
 }

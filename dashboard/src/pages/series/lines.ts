@@ -4,12 +4,21 @@ import type { Query } from "../../api";
 import type { ChartLevel, ChartLine, ChartMark, ChartRange } from "../../parts/chart";
 import { change } from "../../parts/format";
 import { colour } from "../../parts/theme";
-import { href } from "../../route";
+import { href, unlisted } from "../../route";
 import type { Mark, SeriesLine, SeriesView } from "../../shapes";
+import { partsOf } from "./branches";
 
 /** How the address wants it drawn. */
 export interface Shown {
+  /** Of an axis of time; one of commits is told by their names. */
   range: ChartRange | null;
+  commits: boolean;
+  /** The rounds of a run as points of their own. */
+  each: boolean;
+  /** Branches that stand beside the main line. */
+  branches: readonly string[];
+  /** Whether all other branches are drawn, pale. */
+  others: boolean;
   log: boolean;
   zero: boolean;
   band: boolean;
@@ -18,11 +27,20 @@ export interface Shown {
   mustRelate: boolean;
 }
 
+/** The repository of a revision, by its place among the revisions; what is older than is told names none. */
+export function repositoryOf({ revisions, repository, repositories }: SeriesView, place: number): string {
+  return repositories[repository[place - (revisions.length - repository.length)] ?? -1] ?? "";
+}
+
 export function shownAs(views: readonly SeriesView[], query: Query): Shown {
   const [from, to] = [Number(query["from"]), Number(query["to"])];
   const mustRelate = new Set(views.map((view) => view.line.unit)).size > 2;
   return {
     range: from && to > from ? [from, to] : null,
+    commits: query["x"] === "commit",
+    each: query["rounds"] === "each",
+    branches: unlisted(query["branch"]),
+    others: query["others"] !== "0",
     log: query["log"] === "1",
     zero: query["zero"] === "1",
     band: query["band"] !== "0",
@@ -31,18 +49,50 @@ export function shownAs(views: readonly SeriesView[], query: Query): Shown {
   };
 }
 
-/** The lines of a chart: the second unit at the right, or all relative to the first value of each. */
-export function linesOf(views: readonly SeriesView[], relative: boolean): ChartLine[] {
-  const labels = labelsOf(views.map((view) => view.line));
+/** A line, and which points of which view it shows. */
+export interface DrawnLine extends ChartLine {
+  view: number;
+  /** Null for all of them. */
+  places: readonly number[] | null;
+}
+
+/** The lines of a chart: the second unit at the right, or all relative to the first value of each. Branches stand apart. */
+export function linesOf(
+  views: readonly SeriesView[],
+  relative: boolean,
+  branches: readonly string[] = [],
+  others = true,
+): DrawnLine[] {
+  const labels = namesOf(views);
   const unit = views[0]?.line.unit;
-  return views.map((view, index) => {
+  let next = views.length; // colours of branches follow those of series
+  const found = views.flatMap((view, index) => {
     const { at, point, low, high } = view;
-    const line = { label: labels[index]!, unit: view.line.unit, at, point, low, high, colour: index };
-    if (!relative) return { ...line, right: view.line.unit !== unit };
-    const base = point.find((one) => one > 0) ?? 1;
-    const scaled = (all: readonly (number | null)[]) => all.map((one) => (one === null ? null : (100 * one) / base));
-    return { ...line, unit: "%", point: scaled(point), low: scaled(low), high: scaled(high) };
+    const base = relative ? (point.find((one) => one > 0) ?? 1) : 1;
+    return partsOf(view, branches, others).map(({ branch, places }): DrawnLine => {
+      const part = <T>(column: readonly T[]) => (places ? places.map((place) => column[place]!) : column);
+      const scaled = (column: readonly (number | null)[]) =>
+        relative ? part(column).map((one) => (one === null ? null : (100 * one) / base)) : part(column);
+      const pale = branch === undefined;
+      return {
+        label: labels[index]! + (pale ? ", other branches" : branch ? `, ${branch}` : ""),
+        unit: relative ? "%" : view.line.unit,
+        at: part(at),
+        point: scaled(point),
+        ...(pale ? { pale } : { low: scaled(low), high: scaled(high) }),
+        colour: branch ? next++ : index,
+        ...(relative ? {} : { right: view.line.unit !== unit }),
+        view: index,
+        places,
+      };
+    });
   });
+  return [...found.filter((line) => line.pale), ...found.filter((line) => !line.pale)]; // what is pale stands behind
+}
+
+/** What each series is called on its chart. */
+export function namesOf(views: readonly SeriesView[]): string[] {
+  return labelsOf(views.map((view) => view.line));
 }
 
 /** Names that tell series apart: what they have in common is left out. */

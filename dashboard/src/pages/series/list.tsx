@@ -1,21 +1,23 @@
 // Every series, with filters and search; several can be chosen and drawn on one chart.
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { get, isStatic, type Query } from "../../api";
+import { useState } from "preact/hooks";
+import { isStatic, type Query } from "../../api";
+import { chosenOf, facetQuery, Facets } from "../../parts/facets";
 import { Choice, Words } from "../../parts/filters";
 import { ago, caseLabel, count, date, paramsText, value, whole } from "../../parts/format";
+import { usePages, type Pages } from "../../parts/pages";
 import { Spark } from "../../parts/spark";
 import { Empty, Problem, Waiting } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
 import { hasWords } from "../../parts/words";
-import { href, open } from "../../route";
-import type { SeriesLine, SeriesPage } from "../../shapes";
+import { change, href, open, unlisted } from "../../route";
+import type { Facet, FacetValue, SeriesLine, SeriesPage } from "../../shapes";
 
 const PAGE = "100";
 const MOST = 8; // lines on one chart: as many as there are colours
 
 export function SeriesList({ query }: { query: Query }) {
-  const { pages, error, more } = usePages(query);
+  const { pages, error, more } = useSeries(query);
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const toggle = (key: string) =>
     setChosen(chosen.includes(key) ? chosen.filter((one) => one !== key) : [...chosen, key].slice(-MOST));
@@ -29,11 +31,11 @@ export function SeriesList({ query }: { query: Query }) {
         <div class="row push" hidden={nothing}>
           <span class="soft small" role="status">
             {chosen.length
-              ? `${count(chosen.length, "series", "series")} chosen`
-              : "Tick several to draw them on one chart"}
+              ? `${count(chosen.length, "series", "series")} selected`
+              : "Select series to show them on one chart"}
           </span>
           <button type="button" class="main" disabled={!chosen.length} onClick={() => open(chartOf(chosen))}>
-            Draw
+            Show chart
           </button>
         </div>
       </div>
@@ -44,79 +46,93 @@ export function SeriesList({ query }: { query: Query }) {
       {rows.length > 0 && (
         <Table
           caption="Series"
-          columns={columns(chosen, toggle)}
+          columns={columns(chosen, toggle, first?.sortable ?? true)}
           rows={rows}
           keyOf={(line) => line.key + line.unit}
+          sorted={query["sort"] ?? ""}
+          onSort={(sort) => change({ sort }, true)}
+          inOrder={!isStatic}
+          next={error ? undefined : more}
+          {...(first?.total ? { total: first.total } : {})}
           cards
         />
-      )}
-      {more && !error && (
-        <p>
-          <button type="button" onClick={more}>
-            Show more
-          </button>
-        </p>
       )}
     </div>
   );
 }
 
-interface Pages {
-  pages: SeriesPage[];
-  error: string;
-  /** Asks for the next page; after an error once more for the one that did not come. */
-  more: (() => void) | undefined;
-}
-
-/** The pages of the list that were asked for so far; those of another question are shown until the first new one is there. */
-function usePages({ words, case: name, metric, machine }: Query): Pages {
-  const asked = JSON.stringify([words, name, metric, machine]);
-  const latest = useRef(asked);
-  latest.current = asked;
-  const [state, setState] = useState<{ asked: string; pages: SeriesPage[]; error: string }>({
-    asked: "",
-    pages: [],
-    error: "",
-  });
-  const load = (after: string, before: SeriesPage[]) => {
-    const told = (pages: SeriesPage[], error: string) => latest.current === asked && setState({ asked, pages, error });
-    get<SeriesPage>("series", { words, case: name, metric, machine, after, limit: PAGE }).then(
-      (page) => told([...before, page], ""),
-      (error: Error) => told(before, error.message),
-    );
-  };
-  useEffect(() => load("", []), [asked]);
-  const next = state.pages.at(-1)?.next ?? "";
-  const isMore = state.asked === asked && (next || state.error);
-  return { pages: state.pages, error: state.error, more: isMore ? () => load(next, state.pages) : undefined };
+/** The pages of the list that were asked for so far; the first one counts what narrows it. */
+function useSeries(query: Query): Pages<SeriesPage> {
+  const { words, case: name, metric, machine, sort } = query;
+  const wanted = { words, case: name, metric, machine, sort, ...facetQuery(query), limit: PAGE };
+  return usePages<SeriesPage>("series", wanted, { facets: "true" });
 }
 
 function Filters({ page, query }: { page: SeriesPage; query: Query }) {
-  const machines = Object.entries(page.machines);
+  const facets = isStatic ? facetsOf(page.series, query) : page.facets;
+  const narrowed = Object.entries(query).some(([name, given]) => name !== "sort" && given);
   return (
-    <form class="row filters" onSubmit={(event) => event.preventDefault()}>
-      <Words given={query["words"]} placeholder="resnet p99 batch_size=8" />
-      <Choice label="Case" name="case" query={query} options={page.cases.map((one) => [one, one])} />
-      <Choice label="Metric" name="metric" query={query} options={page.metrics.map((one) => [one, one])} />
-      {machines.length > 1 && <Choice label="Machine" name="machine" query={query} options={machines} />}
-      <button type="button" disabled={!Object.values(query).some(Boolean)} onClick={() => open(href("series"))}>
-        Clear
-      </button>
-    </form>
+    <search class="stack series-filters">
+      <form class="row filters" onSubmit={(event) => event.preventDefault()}>
+        <Words given={query["words"]} placeholder="resnet p99 batch_size=8" />
+        <Choice label="Case" name="case" query={query} options={page.cases.map((one) => [one, one])} />
+        <Choice label="Metric" name="metric" query={query} options={page.metrics.map((one) => [one, one])} />
+        {query["machine"] && (
+          <Choice label="Machine" name="machine" query={query} options={Object.entries(page.machines)} />
+        )}
+        <button type="button" disabled={!narrowed} onClick={() => open(href("series", [], { sort: query["sort"] }))}>
+          Clear filters
+        </button>
+      </form>
+      <div class="row">
+        <Facets facets={facets} query={query} />
+        {page.total > 0 && (
+          <span class="soft small push" role="status">
+            {count(page.total, "series", "series")}
+          </span>
+        )}
+      </div>
+    </search>
   );
 }
 
-function columns(chosen: readonly string[], toggle: (key: string) => void): Column<SeriesLine>[] {
+/** A published site holds the whole list, so that its facets are counted here. */
+export function facetsOf(lines: readonly SeriesLine[], query: Query): Facet[] {
+  const names = new Map<string, Map<string, FacetValue>>([
+    ["metric", new Map()],
+    ["machine", new Map()],
+  ]);
+  const add = (name: string, value: string, label: string, line: SeriesLine) => {
+    if (!names.has(name)) names.set(name, new Map());
+    const values = names.get(name)!;
+    if (!values.has(value)) values.set(value, { value, label, count: 0 });
+    if (fits(line, query, name)) values.get(value)!.count++;
+  };
+  for (const line of lines) {
+    add("metric", line.metric, line.metric, line);
+    add("machine", line.machine, line.machine_name, line);
+    for (const [name, given] of Object.entries(line.params)) add(`param.${name}`, String(given), String(given), line);
+  }
+  return [...names].map(([name, values]) => ({
+    name,
+    values: [...values.values()].sort((a, b) => b.count - a.count || a.label.localeCompare(b.label)).slice(0, 20),
+    more: Math.max(0, values.size - 20),
+  }));
+}
+
+/** By newest values and times a server orders only so many: `sortable` says whether it does. */
+function columns(chosen: readonly string[], toggle: (key: string) => void, sortable: boolean): Column<SeriesLine>[] {
+  const byPoints = (by: (line: SeriesLine) => number | null) => (sortable ? { by } : {});
   const tick = (line: SeriesLine) => (
     <input
       type="checkbox"
       checked={chosen.includes(line.key)}
       onChange={() => toggle(line.key)}
-      aria-label={`Choose ${line.case} ${paramsText(line.params)} ${line.metric}`}
+      aria-label={`Select ${line.case} ${paramsText(line.params)} ${line.metric}`}
     />
   );
   return [
-    { name: "tick", head: "Draw", tick: true, cell: tick },
+    { name: "tick", head: "Select", tick: true, cell: tick },
     {
       name: "case",
       head: "Case",
@@ -128,16 +144,16 @@ function columns(chosen: readonly string[], toggle: (key: string) => void): Colu
     { name: "metric", head: "Metric", by: (line) => line.metric, cell: (line) => line.metric },
     {
       name: "last",
-      head: "Newest",
+      head: "Latest",
       number: true,
-      by: (line) => line.last,
+      ...byPoints((line) => line.last),
       cell: (line) => value(line.last, line.unit),
     },
-    { name: "spark", head: "Lately", cell: (line) => <Spark values={line.spark} /> },
+    { name: "spark", head: "Trend", cell: (line) => <Spark values={line.spark} /> },
     { name: "findings", head: "Findings", by: (line) => line.findings.length, cell: (line) => <Open line={line} /> },
     { name: "machine", head: "Machine", by: (line) => line.machine_name, cell: (line) => <MachineName line={line} /> },
     { name: "count", head: "Points", number: true, by: (line) => line.count, cell: (line) => whole(line.count) },
-    { name: "at", head: "Measured", by: (line) => line.last_at, cell: (line) => <Measured line={line} /> },
+    { name: "at", head: "Measured", ...byPoints((line) => line.last_at), cell: (line) => <Measured line={line} /> },
   ];
 }
 
@@ -175,12 +191,10 @@ function Open({ line }: { line: SeriesLine }) {
 }
 
 function NoSeries({ query }: { query: Query }) {
-  const filtered = Object.values(query).some(Boolean);
+  const filtered = Object.entries(query).some(([name, given]) => name !== "sort" && given);
   return (
-    <Empty title={filtered ? "No series fits." : "There is no series yet."}>
-      <p>
-        {filtered ? "Take away a word or a filter." : "A series begins with the first result of a case on a machine."}
-      </p>
+    <Empty title={filtered ? "No matching series." : "No series yet."}>
+      <p>{filtered ? "Remove a filter." : "A series begins with the first result of a case on a machine."}</p>
     </Empty>
   );
 }
@@ -190,10 +204,21 @@ export function chartOf(keys: readonly string[], query: Query = {}): string {
   return href("series", [keys.join(",")], query).replaceAll("%2C", ",");
 }
 
-/** A published site holds the whole list, so that it is filtered here. */
-function fits(line: SeriesLine, query: Query): boolean {
+/** A published site holds the whole list, so that it is filtered here; `besides` names a facet that does not count. */
+function fits(line: SeriesLine, query: Query, besides = ""): boolean {
   const same = (given: string | undefined, held: string) => !given || given === held;
-  const named =
-    same(query["case"], line.case) && same(query["metric"], line.metric) && same(query["machine"], line.machine);
-  return named && hasWords(`${line.case} ${paramsText(line.params)} ${line.metric}`, query["words"] ?? "");
+  const one = (facet: string, held: string) => {
+    const chosen = facet === besides ? [] : chosenOf(facet, query);
+    return !chosen.length || chosen.includes(held);
+  };
+  const params = new Set(unlisted(query["param"]).map((pair) => pair.slice(0, pair.indexOf("="))));
+  return (
+    same(query["case"], line.case) &&
+    same(query["metric"], line.metric) &&
+    same(query["machine"], line.machine) &&
+    one("metric", line.metric) &&
+    one("machine", line.machine) &&
+    [...params].every((name) => one(`param.${name}`, String(line.params[name]))) &&
+    hasWords(`${line.case} ${paramsText(line.params)} ${line.metric}`, query["words"] ?? "")
+  );
 }

@@ -47,6 +47,7 @@ export function Notes({ views, notes, at, reload }: NotesProps) {
                 {date(note.at)}
                 {note.who && ` · ${note.who}`}
                 {note.everywhere && " · on every series"}
+                {note.release && " · a release"}
               </span>
               {allowed && (
                 <button type="button" class="plain" onClick={() => drop(note)} aria-label={`Remove note ${index + 1}`}>
@@ -67,6 +68,7 @@ interface NoteBody {
   at: number;
   text: string;
   everywhere: boolean;
+  release: boolean;
 }
 
 function NoteForm({
@@ -90,7 +92,13 @@ function NoteForm({
     const form = event.currentTarget;
     const given = new FormData(form);
     const text = String(given.get("text") ?? "").trim();
-    if (text && (await keep({ at: new Date(when).getTime(), text, everywhere: given.has("everywhere") }))) form.reset();
+    const body = {
+      at: new Date(when).getTime(),
+      text,
+      everywhere: given.has("everywhere"),
+      release: given.has("release"),
+    };
+    if (text && (await keep(body))) form.reset();
   };
   return (
     <form class="row note-form" onSubmit={submit}>
@@ -110,6 +118,9 @@ function NoteForm({
       </label>
       <label class="note-everywhere">
         <input type="checkbox" name="everywhere" /> On every series
+      </label>
+      <label class="note-everywhere">
+        <input type="checkbox" name="release" /> A release
       </label>
       <button type="submit">Add note</button>
     </form>

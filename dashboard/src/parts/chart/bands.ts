@@ -18,7 +18,8 @@ export function drawBands(u: uPlot, lines: readonly ChartLine[], band: boolean, 
   ctx.clip();
   lines.forEach((line, number) => {
     if (band && line.low && line.high) fill(u, envelope(u, line, line.low, line.high), ink(number) + ALPHAS[0]);
-    if (isDense(u, line)) fill(u, envelope(u, line, line.point, line.point), ink(number) + ALPHAS[1]);
+    if (isDense(u, line))
+      fill(u, envelope(u, line, line.point, line.point), ink(number).slice(0, 7) + ALPHAS[line.pale ? 0 : 1]);
   });
   ctx.restore();
 }
@@ -30,7 +31,7 @@ export function pathOf(line: ChartLine): uPlot.Series.PathBuilder {
 }
 
 /** Whether so many points are in view that they cannot be told apart. */
-function isDense(u: uPlot, line: ChartLine): boolean {
+export function isDense(u: uPlot, line: ChartLine): boolean {
   const [from, to] = inView(u, line);
   return to - from > (DENSE * u.bbox.width) / uPlot.pxRatio && !line.scattered;
 }

@@ -15,6 +15,14 @@ export interface ChartLine {
   right?: boolean;
   /** Points without a line between them. */
   scattered?: boolean;
+  /** Behind the others: small pale dots. */
+  pale?: boolean;
+}
+
+/** A name on the axis. */
+export interface ChartRelease {
+  at: number;
+  name: string;
 }
 
 export type ChartRange = [from: number, to: number];

@@ -12,19 +12,21 @@ interface DataTableProps {
   lines: readonly ChartLine[];
   range: ChartRange | null;
   xUnit: string;
+  xName?: ((x: number) => string) | undefined;
 }
 
 export function DataTable(props: DataTableProps) {
   const [open, setOpen] = useState(false);
   return (
     <details class="chart-data" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>The figures as a table</summary>
+      <summary>Show data as a table</summary>
       {open && <Rows {...props} />}
     </details>
   );
 }
 
-function Rows({ label, lines, range, xUnit }: DataTableProps) {
+function Rows({ label, lines, range, xUnit, xName }: DataTableProps) {
+  const place = (x: number) => (xName ? xName(Math.floor(x)) : xUnit === "" ? date(x) : value(x, xUnit));
   const rows = useMemo(() => inView(lines, range), [lines, range?.[0], range?.[1]]); // a chart draws itself again whenever the cursor moves
   const shown = rows.slice(-MOST).reverse();
   return (
@@ -32,12 +34,12 @@ function Rows({ label, lines, range, xUnit }: DataTableProps) {
       <table class="table">
         <caption>
           {label}:{" "}
-          {rows.length > MOST ? `the newest ${MOST} of ${count(rows.length, "point")}` : count(rows.length, "point")} in
+          {rows.length > MOST ? `the latest ${MOST} of ${count(rows.length, "point")}` : count(rows.length, "point")} in
           view
         </caption>
         <thead>
           <tr>
-            <th scope="col">{xUnit === "" ? "When" : "At"}</th>
+            <th scope="col">{xName ? "Commit" : xUnit === "" ? "When" : "At"}</th>
             {lines.length > 1 && <th scope="col">Series</th>}
             <th scope="col" class="number">
               Value
@@ -50,9 +52,7 @@ function Rows({ label, lines, range, xUnit }: DataTableProps) {
         <tbody>
           {shown.map(({ line, index }) => (
             <tr key={`${line} ${index}`}>
-              <td class="nowrap">
-                {xUnit === "" ? date(lines[line]!.at[index]!) : value(lines[line]!.at[index], xUnit)}
-              </td>
+              <td class="nowrap">{place(lines[line]!.at[index]!)}</td>
               {lines.length > 1 && <td>{lines[line]!.label}</td>}
               <td class="number">{value(lines[line]!.point[index], lines[line]!.unit, 4)}</td>
               <td class="number">{within(lines[line]!, index)}</td>

@@ -87,7 +87,7 @@ export function placeFlags(u: uPlot, box: HTMLDivElement): void {
 
 /** How many pennants stand where this one would lie over them. */
 function lowerOnes(before: readonly number[], left: number): number {
-  return before.filter((other) => Math.abs(other - left) < 21).length;
+  return before.filter((other) => Math.abs(other - left) < 25).length;
 }
 
 /** Addresses after # are pages here, so the note is gone to by hand. */

@@ -5,7 +5,7 @@ import { DASHES } from "../badges";
 import { DAY, labelled, number, scaleFor, two, value } from "../format";
 import { logTicks, plain } from "../scale";
 import { colour } from "../theme";
-import { isSparse, pathOf } from "./bands";
+import { isDense, isSparse, pathOf } from "./bands";
 import { ends, scaleOf, type ChartLine } from "./data";
 
 /** A stretch at one height, or sloping to another: what a series held before, in or after a change. */
@@ -28,14 +28,16 @@ interface Wanted {
   width: number;
   height: number;
   xUnit: string;
+  xName: ((x: number) => string) | undefined;
   marked: boolean;
 }
 
+const PALE = "90"; // alpha
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 export function optionsFor(wanted: Wanted): uPlot.Options {
-  const { lines, width, height, xUnit, marked } = wanted;
+  const { lines, width, height, xUnit, xName, marked } = wanted;
   const left = lines.find((line) => !line.right);
   const right = lines.find((line) => line.right);
   return {
@@ -57,13 +59,13 @@ export function optionsFor(wanted: Wanted): uPlot.Options {
       bind: { mousedown: unlessShift, dblclick: () => null },
     },
     scales: {
-      x: { time: xUnit === "", range: roomyX },
+      x: { time: xUnit === "" && !xName, range: roomyX },
       y: scale(wanted, "y"),
       ...(right ? { y2: scale(wanted, "y2") } : {}),
     },
     series: [{}, ...lines.map(seriesOf)],
     axes: [
-      { ...axis(), ...(xUnit === "" ? { values: instants } : { values: quantities(xUnit), size: 32 }), space: 80 },
+      { ...axis(), ...xAxis(xUnit, xName), space: 80 },
       { ...axis(), scale: "y", ...quantityAxis(left?.unit ?? "", wanted.log) },
       ...(right
         ? [{ ...axis(), scale: "y2", side: 1 as const, ...quantityAxis(right.unit, wanted.log), grid: { show: false } }]
@@ -79,18 +81,24 @@ function seriesOf(line: ChartLine, index: number): uPlot.Series {
   return {
     scale: scaleOf(line),
     auto: false, // the scale looks for itself, as intervals need room too
-    width: line.scattered ? 0 : 1.5,
+    width: line.scattered || line.pale ? 0 : 1.5,
     spanGaps: true,
     stroke: ink,
     paths: pathOf(line),
     dash: [...DASHES[(line.colour ?? index) % 8]!],
-    points: { size: 6, width: 0, fill: ink, stroke: ink, show: (u) => line.scattered || isSparse(u, line) },
+    points: {
+      size: line.pale ? 5 : 6,
+      width: 0,
+      fill: ink,
+      stroke: ink,
+      show: (u) => (line.pale ? !isDense(u, line) : line.scattered || isSparse(u, line)),
+    },
   };
 }
 
 /** The colour of a line. */
 export function inkOf(line: ChartLine, index: number): string {
-  return colour(`c${(line.colour ?? index) % 8}`);
+  return colour(`c${(line.colour ?? index) % 8}`) + (line.pale ? PALE : "");
 }
 
 // ---- scales ----
@@ -137,6 +145,14 @@ function axis(): uPlot.Axis {
     gap: 5,
   };
 }
+
+function xAxis(unit: string, name: ((x: number) => string) | undefined): uPlot.Axis {
+  if (name) return { values: (_u, splits) => splits.map(name), incrs: WHOLE_STEPS, size: 32 };
+  return unit === "" ? { values: instants } : { values: quantities(unit), size: 32 };
+}
+
+/** Names stand at whole numbers. */
+const WHOLE_STEPS = Array.from({ length: 18 }, (_, index) => [1, 2, 5][index % 3]! * 10 ** Math.floor(index / 3));
 
 function axisSize(_u: uPlot, values: string[] | null): number {
   const longest = Math.max(0, ...(values ?? []).map((one) => (one ?? "").length));

@@ -18,7 +18,7 @@ from benchwright.cli.options import (
     smallest_option,
     store_option,
 )
-from benchwright.cli.targets import build_options, target_options
+from benchwright.cli.targets import build_options, cloud_options, target_options
 from benchwright.store import open_configured_store
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.command("ab")
 @target_options
 @build_options
+@cloud_options
 @click.option(
     "--control", default="", metavar="REV", help="What to measure against. Default: main or master; in hg, default."
 )
@@ -78,7 +79,7 @@ def command(**given: Any) -> int:
     gives a false alarm, `benchwright env --calibrate` finds out; what it found is quoted here.
     """
     from benchwright.cli.progress import ProgressLine
-    from benchwright.cli.targets import build_spec_of, cpus_of, request_of
+    from benchwright.cli.targets import build_spec_there, cpus_of, request_of
     from benchwright.report import ab
 
     picture: Path | None = given["output"]
@@ -91,13 +92,13 @@ def command(**given: Any) -> int:
     from benchwright.workflows.ab.run import run_ab
     from benchwright.workflows.run import command_line
 
-    with ProgressLine(sys.stderr) as progress:
+    with build_spec_there(given) as making, ProgressLine(sys.stderr) as progress:
         trial = run_ab(
             request_of(given),
             _side(given, "control"),
             _side(given, "treatment"),
             _rules(given),
-            build_spec_of(given),
+            making,
             store=given["store"],
             save=not given["no_save"],
             listener=progress,
@@ -107,15 +108,17 @@ def command(**given: Any) -> int:
         from benchwright.report.ab_picture import write_trial
 
         write_trial(trial, picture)
-    known = _calibration(given) if trial.rows else None
+    here = bool(trial.rows) and not trial.machine
+    known = _calibration(given) if here else None  # what is known is known of this machine
+    beside = describe_for_ab(known) if here else ""
     if given["as_json"]:
         click.echo(ab.trial_json(trial, calibration=known))
     elif given["markdown"]:
         from benchwright.report.ascii import emit_text
 
-        emit_text(sys.stdout, ab.trial_markdown(trial, beside=describe_for_ab(known)))
+        emit_text(sys.stdout, ab.trial_markdown(trial, beside=beside))
     else:
-        ab.print_trial(trial, saved=not given["no_save"], beside=describe_for_ab(known))
+        ab.print_trial(trial, saved=not given["no_save"], beside=beside)
     return 130 if trial.interrupted else int(not trial.ok)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchwright.cli.options import json_option, only_one, pair_seed_option, picture_option, store_option
-from benchwright.cli.targets import build_options, target_options
+from benchwright.cli.targets import build_options, cloud_options, target_options
 
 if TYPE_CHECKING:
     from benchwright.workflows.bisect.run import Range
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--finding", default="", metavar="ID", help="A finding, when targets are named too.")
 @click.option("--case", default="", metavar="WORDS", help="Only cases with these words in their name: one is bisected.")
 @build_options
+@cloud_options
 @click.option(
     "--confidence",
     default="98%",
@@ -56,7 +57,7 @@ def command(**given: Any) -> int:
     Exit code 1 when no commit is sure enough.
     """
     from benchwright.cli.progress import ProgressLine
-    from benchwright.cli.targets import build_spec_of, cpus_of, request_of
+    from benchwright.cli.targets import build_spec_there, cpus_of, request_of
     from benchwright.execution.session import Plan
     from benchwright.report import bisection
     from benchwright.report.ascii import spell
@@ -69,12 +70,12 @@ def command(**given: Any) -> int:
         from benchwright.report.picture import check_picture
 
         check_picture(picture, force=True)
-    with ProgressLine(sys.stderr) as progress:
+    with build_spec_there(given) as making, ProgressLine(sys.stderr) as progress:
         found = seek(
             asked,
             request_of(given),
             _terms(given),
-            build_spec_of(given),
+            making,
             store=given["store"],
             save=not given["no_save"],
             listener=progress,

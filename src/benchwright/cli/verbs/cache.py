@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from benchwright import config
-from benchwright.cli.options import json_option, print_json
+from benchwright.cli.options import RenamedOption, json_option, print_json
 from benchwright.units import format_value, parse_quantity
 
 if TYPE_CHECKING:
@@ -77,7 +77,13 @@ def verify(repair: bool, folder: str | None, as_json: bool) -> int:
 @command.command("prune")
 @click.option("--older-than", metavar="TIME", help="Remove what was not used for this long: 30d, 12h.")
 @click.option("--larger-than", metavar="SIZE", help="Remove what is larger: 500MB.")
-@click.option("--keep", metavar="SIZE", help="Remove what was used longest ago, until this much is left: 10GB.")
+@click.option(
+    "--leave",
+    cls=RenamedOption,
+    before=["--keep"],
+    metavar="SIZE",
+    help="Remove what was used longest ago, until this much is left: 10GB.",
+)
 @click.option("--all", "everything", is_flag=True, help="All of them: remove everything.")
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and change nothing.")
 @cache_option
@@ -86,7 +92,7 @@ def prune(
     *,
     older_than: str | None,
     larger_than: str | None,
-    keep: str | None,
+    leave: str | None,
     everything: bool,
     dry_run: bool,
     folder: str | None,
@@ -98,11 +104,11 @@ def prune(
     limits = cache_upkeep.CacheLimits(
         older_than=_amount(older_than, "s", "--older-than"),
         larger_than=_amount(larger_than, "B", "--larger-than"),
-        keep=_amount(keep, "B", "--keep"),
+        keep=_amount(leave, "B", "--leave"),
         everything=everything,
     )
     if limits == cache_upkeep.CacheLimits():
-        raise click.UsageError("say what may be removed: --older-than, --larger-than, --keep or --all")
+        raise click.UsageError("say what may be removed: --older-than, --larger-than, --leave or --all")
     cache = _open_cache(folder)
     lines = {entry.sha256: _format_entry(cache, entry) for entry in cache.entries()}
     gone = cache_upkeep.prune(cache, limits, dry_run=dry_run)

@@ -61,11 +61,15 @@ def command(
             )
         else:
             from benchwright import exchange
+            from benchwright.analysis.judged_results import JudgedResults
 
             if len(runs) != 1:
                 raise OptionError(f"--format {format} holds one run, not {len(runs)}", remedy="name one")
-            text = exchange.export_run(results.run(runs[0], samples=False), format)
-            count = export_text(text, file, force=force)
+            run = results.run(runs[0], samples=False)
+            judged = JudgedResults(results).of_run(run)  # there is no place for a mark in these formats
+            if held := len(run.results) - len(judged.results):
+                click.echo(f"benchwright: {held} results that were measured in quarantine are left out", err=True)
+            count = export_text(exchange.export_run(judged, format), file, force=force)
     told = f", {len(left_out)} damaged and left out" if left_out else ""
     click.echo(f"{file}: {count} run{'s' * (count != 1)} written{told}", err=True)
     return int(bool(left_out))

@@ -27,6 +27,9 @@ def command(context: click.Context) -> int:
     With a control in --info each test is run with both programs, and the difference is reported. The frameworks
     onnxruntime, openvino, torch, tensorflow, litert and jax run the model file itself and need no program.
 
+    With --lab the machines of a server's lab measure it, as run_remote.py had it: those that --devices names, or all of
+    the platform. --list_devices, --fetch_status, --fetch_result and --kill ask about it.
+
     Exit code 1 when a test failed or ran out of time, or a reporter failed; 2 when the request or a spec is wrong.
     """
     from benchwright.cli.progress import ProgressLine

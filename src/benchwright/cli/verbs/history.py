@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME",
     help="The metric to judge; repeatable. Default: the median, the throughput, the wall time of what is called once, "
-    "and what the target reports.",
+    "what the target reports, and what its work costs.",
 )
 @limit_option(20, "At most this many, the newest; runs of each series.")
 @store_option

@@ -37,8 +37,10 @@ def command(files: tuple[str, ...], format: str, store: str | None, as_json: boo
     with closing(open_configured_store(store, create=True)) as results:
         for file in files:
             ours = format == OURS or (not format and transfer.is_ours(file))
-            runs = transfer.read_runs(file) if ours else exchange.read_runs(file, format=format)
-            outcome = transfer.add_all(results, runs)
+            if ours:
+                outcome = transfer.import_runs(results, file)
+            else:
+                outcome = transfer.add_all(results, exchange.read_runs(file, format=format))
             done.append({"file": file, "added": outcome.added, "present": outcome.present})
             if not as_json:
                 click.echo(f"{file}: {len(outcome.added)} added, {len(outcome.present)} there already")

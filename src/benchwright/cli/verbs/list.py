@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import click
 
 from benchwright.cli.options import json_option, limit_option, store_option
 
 BACKUP = "restore this one from a backup of the store, if there is one"
+
+
+@runtime_checkable
+class KnowsHeld(Protocol):
+    """A store that says which runs were measured in quarantine: a database."""
+
+    def held_results(self, runs: Sequence[str]) -> Mapping[str, int]:
+        """How many results of each of these runs were measured in quarantine."""
+        ...
 
 
 @click.command("list")
@@ -105,9 +114,29 @@ def _runs(store: str | None, limit: int, tries: bool) -> list[dict[str, Any]]:
     results = open_configured_store(store)
     try:
         rows: list[dict[str, Any]] = [schema.encode(run) for run in results.runs(limit=limit, tries=tries)]
+        if isinstance(results, KnowsHeld):
+            held = results.held_results([row["id"] for row in rows])
+            rows = [{**row, "held": held.get(row["id"], 0)} for row in rows]
     finally:
         results.close()
-    return rows
+    return _with_leases(rows)
+
+
+def _with_leases(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The runs with what machines of clouds cost that were leased for them, by currency, as the ledger here says."""
+    from datetime import UTC, datetime
+
+    from benchwright.cloud.ledger import CloudLedger, ledger_path
+
+    if not ledger_path().exists():
+        return rows
+    costs: dict[str, dict[str, float]] = {}
+    for machine in CloudLedger().machines():
+        cost = machine.cost(datetime.now(UTC))
+        if machine.order.run and cost.amount is not None:
+            of_run = costs.setdefault(machine.order.run, {})
+            of_run[cost.currency] = of_run.get(cost.currency, 0.0) + cost.amount
+    return [{**row, "leased": costs[row["id"]]} if row["id"] in costs else row for row in rows]
 
 
 def _case_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -133,4 +162,6 @@ def _run_line(row: dict[str, Any]) -> str:
     results = "1 result" if row["results"] == 1 else f"{row['results']} results"
     if row["results"] < row["planned"]:  # cut off, or still being measured
         results = f"{row['results']} of {row['planned']} results"
-    return f"{row['id']}  {row['started_at'][:19]}  {results}{failed}{revision}{tags}  {cases}"
+    held = f"  {row['held']} in quarantine" if row.get("held") else ""
+    paid = "".join(f"  {amount:.3g} {currency}" for currency, amount in row.get("leased", {}).items())
+    return f"{row['id']}  {row['started_at'][:19]}  {results}{failed}{held}{paid}{revision}{tags}  {cases}"

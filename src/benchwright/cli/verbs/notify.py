@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,7 @@ from benchwright.store import open_configured_store
 
 if TYPE_CHECKING:
     from benchwright.notify import MessageDelivery
+    from benchwright.notify.targets import TellsTargets
 
 
 class _NotifyGroup(click.Group):
@@ -28,7 +29,8 @@ def command() -> None:
     """Tell people of findings: webhooks, GitHub, GitLab, Slack, e-mail and more.
 
     `benchwright notify FINDING` is short for `benchwright notify send FINDING`. Targets are those of [notify] in
-    benchwright.toml.
+    benchwright.toml, and those of the store's server. With --store https://... the server tells its own, for which the
+    token needs the scope admin.
     """
 
 
@@ -47,19 +49,118 @@ def send(findings: tuple[str, ...], to: tuple[str, ...], again: bool, store: str
 
     from benchwright import config
     from benchwright.errors import OptionError
-    from benchwright.notify import DeliveryOutcome, open_notifier
+    from benchwright.notify import DeliveryOutcome, all_targets, open_notifier
+    from benchwright.notify.targets import TellsTargets, findings_to_tell
 
     settings = config.load().notify
     settings = replace(settings, targets=to) if to else settings
-    if not settings.targets:
-        raise OptionError(
-            "there is nobody to notify", remedy="name targets in [notify] of benchwright.toml, or --to URL"
-        )
     with closing(open_configured_store(store)) as results:
-        meant = [results.finding(reference) for reference in findings]
-        told = open_notifier(config.store_url(store), settings).tell(meant, results, asked=True, again=again)
+        server = results if isinstance(results, TellsTargets) and not to else None
+        if server is not None:
+            settings = replace(settings, targets=_not_served(settings.targets, server))
+        targets = all_targets(settings, None if to else results)
+        if not targets and server is None:
+            raise OptionError(
+                "there is nobody to notify", remedy="name targets in [notify] of benchwright.toml, or --to URL"
+            )
+        told = []
+        if targets:
+            meant = [one for reference in findings for one in findings_to_tell(results, reference)]
+            notifier = open_notifier(config.store_url(store), settings, kept=not to)
+            told += notifier.tell(meant, results, asked=True, again=again)
+        if server is not None:
+            told += _tell_served(server, findings, again=again, is_alone=not targets)
     _print(told, as_json)
     return 1 if any(one.outcome in (DeliveryOutcome.FAILED, DeliveryOutcome.LATER) for one in told) else 0
+
+
+@command.command("list")
+@store_option
+@json_option
+def list_(store: str | None, as_json: bool) -> None:
+    """Show who is told of what, and how often that would have been in the last 90 days. No secret is shown."""
+    from contextlib import closing
+    from dataclasses import asdict
+
+    from benchwright import config
+    from benchwright.analysis.rule_preview import preview_target, recent_findings
+    from benchwright.notify import all_targets
+    from benchwright.notify.addresses import mask_address
+    from benchwright.notify.targets import TellsTargets, wants
+    from benchwright.units.numbers import printable
+
+    with closing(open_configured_store(store)) as results:
+        recent = recent_findings(results)
+        targets = all_targets(config.load().notify, results)
+        previews = [preview_target(recent, lambda finding, one=one: wants(one, finding)) for one in targets]  # type: ignore[misc]
+        told: list[dict[str, Any]] = [
+            {
+                "address": mask_address(one.address),
+                "verdicts": one.verdicts,
+                "cases": one.cases,
+                "smallest": one.smallest,
+                "kept": bool(one.id),
+                "server": False,
+                "preview": asdict(preview),
+            }
+            for one, preview in zip(targets, previews, strict=True)
+        ]
+        if isinstance(results, TellsTargets):
+            told += _served(results)
+    if as_json:
+        print_json("notify-targets", told)
+        return
+    for one in told:
+        least = f" from {100 * one['smallest']:g} %" if one["smallest"] else ""
+        file = "the server's benchwright.toml" if one["server"] else "benchwright.toml"
+        what = f"{' and '.join(one['verdicts'])}{least} in {one['cases']}"
+        click.echo(printable(f"{one['address']}  {what}{'' if one['kept'] else f'  ({file})'}"))
+        click.echo(printable(f"  {one['preview']['sentence']}"))
+    if not told:
+        click.echo("nobody is told of findings; name targets in [notify] of benchwright.toml")
+
+
+def _served(server: TellsTargets) -> list[dict[str, Any]]:
+    """The targets of a server; none, and a word why, where it does not tell them."""
+    from benchwright.errors import StoreError
+
+    shown = ("address", "verdicts", "cases", "smallest", "preview")
+    try:
+        listed = server.served_targets()
+    except StoreError as error:
+        click.echo(f"the server does not show whom it tells: {error}", err=True)
+        return []
+    return [{"kept": bool(one["id"]), "server": True, **{name: one[name] for name in shown}} for one in listed]
+
+
+def _not_served(targets: tuple[str, ...], server: TellsTargets) -> tuple[str, ...]:
+    """The targets of the file here that the server does not tell by itself: nobody is to be told twice."""
+    from benchwright.errors import StoreError
+    from benchwright.notify.addresses import identity_of
+
+    try:
+        served = {one.get("identity") for one in server.served_targets()} if targets else set()
+    except StoreError:  # it does not tell them to this token, and so it sends no message for it either
+        return targets
+    return tuple(one for one in targets if identity_of(one) not in served)
+
+
+def _tell_served(
+    server: TellsTargets, findings: tuple[str, ...], *, again: bool, is_alone: bool
+) -> list[MessageDelivery]:
+    """Has a server tell its targets; that it does not is an error only where there is nobody else to tell."""
+    from benchwright import schema
+    from benchwright.errors import StoreError
+    from benchwright.notify import MessageDelivery
+
+    try:
+        told = server.tell_targets(findings, again=again)
+    except StoreError as error:
+        if is_alone:
+            raise
+        click.echo(f"the server did not tell its targets: {error}", err=True)
+        return []
+    return list(schema.decode(tuple[MessageDelivery, ...], told, where="notify-targets/send"))
 
 
 @command.command("test")

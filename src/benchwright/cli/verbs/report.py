@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from benchwright import config
 from benchwright.cli.options import json_option, print_json, store_option
 from benchwright.errors import OptionError
 from benchwright.store import open_configured_store
@@ -68,12 +69,13 @@ def command(
     from benchwright.report.html import check_target, write_html
     from benchwright.report.plots import write_svgs
     from benchwright.store.files.transfer import read_runs
+    from benchwright.vcs.forges import load_projects
 
     check_target(output, force)
     found = [
         run for name in runs or ("last",) for run in find_runs(name, lambda: open_configured_store(store), read_runs)
     ]
-    written = [write_html(found, output, force=force)]
+    written = [write_html(found, output, force=force, projects=load_projects(config.store_url(store)))]
     if svg:
         written += [path for run in found for path in write_svgs(run, svg)]
     if as_json:
@@ -90,6 +92,7 @@ def _publish(
 
     from benchwright.pages.site import RUNS, publish
     from benchwright.store.sql import SqlStore
+    from benchwright.vcs.forges import load_projects
 
     if named:
         raise click.UsageError("a site holds the newest runs: --runs says how many")
@@ -98,7 +101,15 @@ def _publish(
             raise OptionError(
                 "a site is made from a database", remedy="run this where the server's database is, with --store FILE"
             )
-        counts = publish(archive, site, runs=newest or RUNS, force=force, on_answer=_page_counter())
+        counts = publish(
+            archive,
+            site,
+            runs=newest or RUNS,
+            force=force,
+            on_answer=_page_counter(),
+            projects=load_projects(config.store_url(store)),
+            link=config.load().notify.link,
+        )
     if sys.stderr.isatty():
         click.echo("\r\033[K", nl=False, err=True)
     if as_json:

@@ -12,9 +12,16 @@ import click
 from benchwright.cli.options import json_option, store_option
 from benchwright.cli.targets import (
     BATCH_SIZE,
+    BUDGET,
+    CONSTRAINT,
     CPUS,
     DEVICE,
     DURATION,
+    ENVIRONMENT,
+    HOST,
+    INSTALL,
+    KEEP,
+    LEASE,
     OPTION,
     PARAM,
     ROUNDS,
@@ -23,6 +30,7 @@ from benchwright.cli.targets import (
     TAG,
     TIMEOUT,
     WARMUP,
+    WHEELS,
     WORKERS,
 )
 
@@ -89,10 +97,57 @@ class _RunCommand(click.Command):
 @click.option("--golden", default="", metavar="RUNTIME|PATH", help="Expected outputs: a runtime's, or saved ones.")
 @click.option("--tolerance", metavar="1e-3", help="How far outputs may be off; or relative=,absolute=,cosine=,top=.")
 @click.option("--keep-outputs", is_flag=True, help="Save what the models answer with the run's files: outputs.npz.")
+@HOST
 @click.option(
-    "--host", metavar="KIND:NAME", help="Where it runs: container:IMAGE, or adb:SERIAL for a command. Default: here."
+    "--lab",
+    metavar="SELECTOR",
+    help="Have machines of the server's lab measure it: cpu=*EPYC*,device=pixel*; * for any of them.",
 )
+@click.option(
+    "--where",
+    type=click.Choice(["each", "any"]),
+    help="Of several hosts: on each, or every case on one of them. Default: each; of a lab's machines, any.",
+)
+@BUDGET
+@LEASE
+@KEEP
+@click.option(
+    "--instances",
+    type=int,
+    default=1,
+    metavar="N",
+    help="Machines of each shape of a cloud: they share the rounds out, so that what differs between them is measured.",
+)
+@ENVIRONMENT
+@INSTALL
+@CONSTRAINT
+@WHEELS
+@click.option(
+    "--priority", type=int, default=0, metavar="N", help="In the queue of a lab: higher goes first. Default: 0."
+)
+@click.option(
+    "--phone",
+    default="",
+    metavar="WISHES",
+    help="With --lab: on phones alone, each as it is to be when a case begins: "
+    "cool=35C&screen=off&charging=off&reboot=before.",
+)
+@click.option("--detach", is_flag=True, help="With --lab: do not wait; benchwright lab follow RUN does.")
 @click.option("--seed", type=int, default=0, metavar="N", help="Seed of what is drawn at random: inputs and arrivals.")
+@click.option(
+    "--price",
+    metavar="PRICE",
+    default="",
+    help="What the machine costs: 0.34USD/h, a machine of your prices.yaml, aws/c7i.large@eu-central-1[:spot], or "
+    "`here` for the cloud instance that this is. Adds the cost of 1,000,000 items.",
+)
+@click.option(
+    "--price-of",
+    "prices",
+    multiple=True,
+    metavar="NAME=PRICE",
+    help="What the machine NAME costs. Of several hosts, as --host calls it. Repeatable.",
+)
 @click.option(
     "--cost-per-hour", type=float, metavar="1.18", help="The machine's price: adds the cost of 1,000,000 items."
 )
@@ -113,8 +168,10 @@ def command(**given: Any) -> int:
     processes. Exit code 1 when a case failed, an objective was missed or an output is out of tolerance.
     """
     from benchwright.cli.progress import ProgressLine
-    from benchwright.cli.run_request import golden_of, plan_of, request_of
+    from benchwright.cli.run_request import golden_of, lab_of, plan_of, request_of
+    from benchwright.cli.targets import fleet_of, tell_fleet
     from benchwright.errors import StoreError
+    from benchwright.execution.new_runs import new_run_id
     from benchwright.workflows.run import command_line, measure
 
     if given["report"]:
@@ -125,20 +182,23 @@ def command(**given: Any) -> int:
         from benchwright.errors import OptionError
 
         raise OptionError("--fork is for this machine", remedy="leave out --host or --fork")
+    lab = lab_of(given)
     context = click.get_current_context()
     request = request_of(given, context.meta.get(COMMAND, []))
     keep = not given["no_save"]
+    fleet = fleet_of(given, run=given["resume"] or new_run_id())
     try:
         with ProgressLine(sys.stderr) as progress:
             measured = measure(
                 request,
-                replace(plan_of(given, host=context.obj), command=command_line(), by_hand=True),
+                replace(plan_of(given, host=context.obj, fleet=fleet), command=command_line(), by_hand=True),
                 rounds=given["rounds"],
                 resume=given["resume"],
                 fork=given["fork"],
                 golden=golden_of(given),
                 store=given["store"],
                 save=keep,
+                lab=lab,
                 listener=progress,
             )
         run, failure = measured.record, None
@@ -146,6 +206,12 @@ def command(**given: Any) -> int:
         if error.measured is None:
             raise
         run, failure, keep = error.measured, error, False
+    finally:
+        tell_fleet(fleet)
+    if lab is not None and lab.detach:
+        from benchwright.cli.lab_views import show_submission
+
+        return show_submission(run.id, store=given["store"], as_json=given["as_json"])
     from benchwright.cli.views import exit_code, show_outcome  # here: no worker need wait for what shows a run
 
     show_outcome(run, as_json=given["as_json"], save=keep, store=given["store"], report=given["report"])

@@ -113,4 +113,8 @@ def _show_run(
 
         click.echo(import_module(_OLDER[form]).document(found))
         return
-    show(found, ShowRequest(form=form or "table", plot=plot, samples=samples, log=log))
+    from benchwright import config
+    from benchwright.vcs.forges import load_projects
+
+    shape = ShowRequest(form=form or "table", plot=plot, samples=samples, log=log)
+    show(found, shape, projects=load_projects(config.store_url(store)) if form == "markdown" else None)

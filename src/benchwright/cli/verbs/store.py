@@ -105,7 +105,7 @@ def copy(source: str, target: str, as_json: bool) -> int:
     else:
         here = done.runs - done.added - done.completed
         click.echo(f"{done.runs} runs: {done.added} added, {done.completed} completed, {here} there already")
-        others = ("findings", "mutes", "thresholds", "notes")
+        others = ("findings", "mutes", "thresholds", "notes", "views")
         click.echo("added: " + ", ".join(f"{getattr(done, name)} {name}" for name in others))
         click.echo("\n".join(done.differing) or f"all {done.results} results compared: the same")
     return 1 if done.differing else 0

@@ -13,7 +13,7 @@ from benchwright.store import open_configured_store
 if TYPE_CHECKING:
     from benchwright.store.sql import SqlStore
 
-SCOPES = ("read", "triage", "write", "admin")
+SCOPES = ("read", "triage", "write", "admin", "agent")
 
 
 @click.group("token")
@@ -28,7 +28,7 @@ def command() -> None:
     type=click.Choice(SCOPES),
     default="read",
     show_default=True,
-    help="What the token allows; each scope includes those before it.",
+    help="What the token allows; each scope includes those before it, but agent is for agents of the lab alone.",
 )
 @click.option(
     "--expires", metavar="TIME", default="", help="How long the token is valid, such as 90d. Default: for ever."
@@ -37,7 +37,9 @@ def command() -> None:
 @json_option
 def create(name: str, scope: str, expires: str, store: str | None, as_json: bool) -> None:
     """Make a token for NAME, a person or a machine, and print it. It is shown this once."""
-    until = _expiry_of(expires)
+    from benchwright.units import parse_expiry
+
+    until = parse_expiry(expires, "--expires")
     with closing(_database(store, create=True)) as results:
         token = results.token_add(_check_name(name), scope, expires_at=until)
     if as_json:
@@ -102,18 +104,3 @@ def _check_name(name: str) -> str:
     if not name.strip() or not name.isprintable() or len(name) > 100:
         raise OptionError(f"{name!r} cannot be a token's name", remedy="use up to 100 printable characters")
     return name
-
-
-def _expiry_of(expires: str) -> str:
-    """Returns the instant at which a token expires, from a length of time; "" for never."""
-    from datetime import UTC, datetime, timedelta
-
-    from benchwright.errors import OptionError
-    from benchwright.units import parse_quantity
-
-    if not expires:
-        return ""
-    seconds = parse_quantity(expires, "s", what="--expires")
-    if not 0 < seconds < 100 * 366 * 86400:
-        raise OptionError(f"--expires {expires}: give a time between now and a hundred years", remedy="such as 90d")
-    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat(timespec="seconds")

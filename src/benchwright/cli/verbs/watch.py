@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from benchwright.cli.options import json_option, smallest_option, store_option
 from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
+    from benchwright.workflows.ab.run import BuildSpec
     from benchwright.workflows.watch.loop import Watched
 
 
@@ -61,6 +62,13 @@ if TYPE_CHECKING:
     "--commit-file", metavar="FILE", help="Keeps the last commit that was finished; the first start reads it."
 )
 @click.option("--status-file", metavar="FILE", help="Stops at the next check when this file holds 0.")
+@click.option(
+    "--if-away",
+    type=click.Choice(["wait", "others"]),
+    default="wait",
+    show_default=True,
+    help="Of several hosts one that does not answer: wait for it, or measure its cases on the others meanwhile.",
+)
 @click.option("--same-host", is_flag=True, help="Take turns with every other watch on this machine.")
 @store_option
 @json_option
@@ -75,32 +83,33 @@ def command(**given: Any) -> int:
     With --once, exit code 1 when a commit could not be built or measured, or something became worse.
     """
     from benchwright.cli.progress import ProgressLine
+    from benchwright.cli.targets import build_specs_there
     from benchwright.workflows import arguments
     from benchwright.workflows.watch import loop
     from benchwright.workflows.watch.commit_report import CommitReport, report_json, report_text
 
     shown = report_json if given["as_json"] else report_text
     interval = None if given["once"] else arguments.positive(given["interval"], "s", "--interval")
-    with ProgressLine(sys.stderr) as progress:
+    with build_specs_there(given) as makings, ProgressLine(sys.stderr) as progress:
 
         def tell(report: CommitReport) -> None:
             progress.clear()
             click.echo(shown(report))
             sys.stdout.flush()
 
-        ok = loop.watch(_watch_settings(given), interval=interval, listener=progress, tell=tell)
+        ok = loop.watch(_watch_settings(given, makings), interval=interval, listener=progress, tell=tell)
     return 0 if ok or interval is not None else 1
 
 
-def _watch_settings(given: Mapping[str, Any]) -> Watched:
-    from benchwright.cli.targets import build_spec_of, cpus_of, request_of
+def _watch_settings(given: Mapping[str, Any], makings: Sequence[BuildSpec]) -> Watched:
+    from benchwright.cli.targets import cpus_of, request_of
     from benchwright.units import parse_percent
     from benchwright.workflows import run
     from benchwright.workflows.watch.commits import FollowedBranch
     from benchwright.workflows.watch.loop import Watched
 
+    build = makings[0]
     commit_file, status_file = (Path(given[name]) if given[name] else None for name in ("commit_file", "status_file"))
-    build = build_spec_of(given)
     return Watched(
         repo=build.repo,
         request=request_of(given),
@@ -126,4 +135,7 @@ def _watch_settings(given: Mapping[str, Any]) -> Watched:
         same_host=given["same_host"],
         store=given["store"],
         command=run.command_line(),
+        host=build.host,
+        others=[making.host for making in makings[1:] if making.host is not None],
+        falls_back=given["if_away"] == "others",
     )

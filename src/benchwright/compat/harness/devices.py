@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchwright.compat.harness.flags import HarnessFlags, json_object
 from benchwright.errors import OptionError
-from benchwright.machine.devices import DeviceFacts
+from benchwright.machine.devices import NO_IOS, NO_IOS_REMEDY, DeviceFacts
 from benchwright.system import streams
 
 HOST = ("host", "linux", "mac")  # a platform's name begins so, as in `linux/clang`
@@ -18,7 +18,7 @@ ANDROID = "android"
 
 def check(flags: HarnessFlags) -> None:
     """Refuses a platform on which nothing can be measured, and what cannot be meant whatever phone is connected."""
-    _check_platform(flags.platform)
+    check_platform(flags.platform)
     if flags.platform.startswith(ANDROID):
         _mapping(flags, "device_name_mapping")
         _mapping(flags, "hash_platform_mapping")
@@ -30,7 +30,7 @@ def check(flags: HarnessFlags) -> None:
 def choose_devices(flags: HarnessFlags) -> list[tuple[str, DeviceFacts]]:
     """Returns each device to measure on, as `devices.open_device` takes it, and what is known of it. At least one."""
     platform = flags.platform
-    _check_platform(platform)
+    check_platform(platform)
     from benchwright.machine.devices import listing
 
     found = listing.choose_devices(
@@ -69,12 +69,10 @@ def list_doubts(flags: HarnessFlags) -> list[str]:
     ]
 
 
-def _check_platform(platform: str) -> None:
+def check_platform(platform: str) -> None:
+    """Refuses a platform on which nothing can be measured."""
     if platform.startswith("ios"):
-        raise OptionError(
-            "--platform ios: programs on iOS devices cannot be started from here",
-            remedy="measure on host or android; Apple's tools alone install and start an app on an iPhone",
-        )
+        raise OptionError(f"--platform ios: {NO_IOS}", remedy=NO_IOS_REMEDY)
     if not platform.startswith((*HOST, ANDROID)):
         raise OptionError(f"--platform {platform!r} is unknown", remedy="known: host, linux, mac, android")
 

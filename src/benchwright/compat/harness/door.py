@@ -17,6 +17,7 @@ from benchwright.compat.harness import (
     escalation,
     info,
     inprocess,
+    lab_flags,
     outcome,
     reporters,
 )
@@ -51,8 +52,13 @@ Notes = Mapping[str, Mapping[str, Value]]
 def main(arguments: Sequence[str], watching: Watching) -> int:
     """0 when every test was measured and every reporter heard of it, else 1; a `UserError` for a wrong request.
 
-    With `regression_commits` in --info and a local reporter, what was measured is judged; a suspicion is verified.
+    With `regression_commits` in --info and a local reporter, what was measured is judged; a suspicion is verified. With
+    --lab, the machines of a lab measure it.
     """
+    if lab_flags.asks_for_lab(arguments):
+        from benchwright.compat.harness import lab
+
+        return lab.main(arguments, watching, _plan_for_lab)
     done = _run_suite(arguments, watching)
     root = done.flags.texts["local_reporter"]
     commits = escalation.commits_of(done.info.document.get("regression_commits"))
@@ -118,6 +124,26 @@ def _run_suite(arguments: Sequence[str], watching: Watching, *, only: Rerun | No
         code, told = _carry_out(flags, given, works, _repeatable_arguments(arguments, flags, given), watching)
     complete = only is not None or len(tests) == len(planned.tests)
     return _SuiteOutcome(flags=flags, info=given, code=code or int(not complete), documents=told)
+
+
+def _plan_for_lab(arguments: Sequence[str]) -> tuple[HarnessFlags, InfoDocument, list[PlannedTest]]:
+    """What is to be measured on machines that are not known yet; where only the plan is wanted, it is printed."""
+    flags = _read_flags(arguments)
+    devices.check_platform(flags.platform)
+    reporters.check(flags)
+    needs_program = flags.framework in PROGRAMS and not flags.dry_run
+    given = info.parse(
+        flags.texts["info"],
+        program=flags.texts["program"],
+        libraries=harness_flags.parse_names(flags.texts["shared_libs"]),
+        needs_program=needs_program,
+    )
+    planned = _plan_tests(flags, given)
+    if flags.dry_run:
+        sys.stdout.write(planner.describe_plan(planned).rstrip() + "\n")
+    for notice in planned.notices:
+        say(str(notice))
+    return flags, given, _runnable_tests(planned)
 
 
 @contextmanager

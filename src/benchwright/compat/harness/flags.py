@@ -208,7 +208,9 @@ def help_text() -> str:
     parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False)
     _add_older_flags(parser.add_argument_group("flags of harness.py"))
     _add_our_flags(parser.add_argument_group("flags of ours"))
-    return parser.format_help()
+    from benchwright.compat.harness import lab_flags
+
+    return f"{parser.format_help()}\n{lab_flags.help_text()}"
 
 
 def _add_older_flags(parser: Any) -> Any:

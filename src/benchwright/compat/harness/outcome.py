@@ -176,13 +176,18 @@ def _facts_of_other_door(run: Run, result: Result) -> MetaFacts:
         net_name=result.case.name,
         metric="delay",
         platform=f"{system.get('os') or ''} {cpu}".strip(),
-        platform_hash=str(system.get("host") or ""),
+        platform_hash=_host_text(system.get("host")),
         identifier=" ".join(params) or result.case.name,
         command=run.command,
         commit=revision.id if revision else "",
         commit_time=_epoch(revision.committed_at) if revision else None,
         time=_epoch(result.started_at),
     )
+
+
+def _host_text(host: Value) -> str:
+    """The name of the machine that measured: a text of its own, or one among what is known of a host of several."""
+    return str(host.get("name", "")) if isinstance(host, Mapping) else str(host or "")
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchwright.compat.harness.driver_flags import DriverFlags
 from benchwright.errors import TargetError
-from benchwright.execution.builds import commands
+from benchwright.execution.venvs import commands
 from benchwright.records import Failure
 from benchwright.system.locks import hold_lock
 from benchwright.vcs.history import ALL, Commit, History

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,11 @@ class Reports:
             return
         self._reported.add(pair)
         results = tuple(self._results[index] for index in indexes)
-        for one in outcome.make_reports(replace(run, results=results), failed=True):
+        self.tell(outcome.make_reports(replace(run, results=results), failed=True))
+
+    def tell(self, reports: Iterable[DeviceReport]) -> None:
+        """Tells the reporters of tests."""
+        for one in reports:
             self._write(one.document)
             if one.document.data:
                 self.device_reports.append(one)

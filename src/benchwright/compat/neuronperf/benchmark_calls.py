@@ -16,6 +16,7 @@ from benchwright.compat.neuronperf.plan import device_of, read_whole_numbers, us
 from benchwright.compat.neuronperf.reports import Report, get_reports
 from benchwright.errors import OptionError
 from benchwright.records import Scalar
+from benchwright.records.prices import Price
 from benchwright.worker.runtimes import check_installed
 from benchwright.worker.runtimes.pipeline import OBJECT
 
@@ -121,6 +122,7 @@ def benchmark(
             timeout=timeout,
             store=store,
             save=save or store is not None,
+            price=Price.bare(cost_per_hour) if cost_per_hour else None,
         )
         configurations = choice.configurations(chosen, settings, pinned=wish.pinned)
         pairs = measurement.measure(wish, configurations) if timed else measurement.evaluate(wish, configurations)

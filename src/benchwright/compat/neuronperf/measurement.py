@@ -23,6 +23,7 @@ from benchwright.events import Began, Ended, Event, Listener, Reached, nobody
 from benchwright.execution.attempt import INTERRUPTED
 from benchwright.execution.rounds import ARTIFACTS, Plan, new_run_id
 from benchwright.records import Case, Inputs, Load, Mode, Result, Scalar, Status, Target
+from benchwright.records.prices import Price
 from benchwright.worker.runtimes.pipeline import parts
 from benchwright.worker.runtimes.pipeline.feeds import EXAMPLES
 from benchwright.workflows.run import execute
@@ -49,6 +50,7 @@ class CallSettings:
     timeout: float | None = None
     store: str | None = None
     save: bool = False
+    price: Price | None = None  # of the machine: results that are kept have what items cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +146,7 @@ class _CallMeasurement:
             folder=lambda case, _: self._output(numbers[id(case)]),
             cpus=cpus,
             monitors=MONITORS,
+            price=self._wish.price,
         )
         run = execute(plan, store=self._wish.store, save=self._wish.save, listener=listener)
         return zip(planned, run.results, strict=True)

@@ -1,20 +1,31 @@
-"""PerfZero's cloud_manager.py: one Google Compute Engine machine for each user, through the `gcloud` program."""
+"""PerfZero's cloud_manager.py: one Google Compute Engine machine for each user, through the `gcloud` program.
+
+With `--provider` it is a machine of another cloud, through Benchwright's own way to it.
+"""
 
 from __future__ import annotations
 
 import argparse
 import getpass
+import os
 import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from benchwright.compat.perfzero.console import say
 from benchwright.compat.perfzero.flags import ProgramParser
 from benchwright.errors import OptionError
 
+if TYPE_CHECKING:
+    from benchwright.compat.perfzero.clouds import UserMachine
+
+GCLOUD = "gcloud"
+PROVIDER = "PERFZERO_CLOUD_PROVIDER"  # the variable that --provider has as its default
+ZONE, IMAGE = "us-west1-b", "tf-ubuntu-1604-20180927-410"
 PREFIX = "perfzero-dev-"
 REPOSITORY = "https://github.com/tensorflow/benchmarks.git"
 PROBES = 12  # times a new machine is asked for ssh
@@ -28,15 +39,38 @@ COMMANDS = {
     "list_all": "Show the machines of all users.",
 }
 
+_OURS = f"""\
+flags of our own, to be written in full:
+  --provider NAME  gcloud (default), aws, gcp, azure, oci or skypilot. Default: what {PROVIDER} holds.
+  --region NAME    Region there. Default: that of the cloud's own settings, or of --zone.
+  --lease TIME     How long until the machine ends itself: 12h (default), 90min, 3d.
+  --price PRICE    What it costs: 0.34USD/h. Default: what your prices say of the shape.
+"""
+
 
 def main(argv: Sequence[str]) -> int:
     """Does one of the six commands. The exit code is that of the `gcloud` call that failed; 1 for a wrong request."""
-    flags = _parser().parse_args(list(argv))
-    cloud = _Cloud(flags)
+    ours, rest = _parse_ours(argv)
+    flags = _parser().parse_args(rest)
+    commands: _Cloud | UserMachine = _Cloud(flags)
+    if ours.provider != GCLOUD:
+        from benchwright.compat.perfzero.clouds import UserMachine
+
+        commands = UserMachine(flags, ours, {"zone": ZONE, "image": IMAGE})
     try:
-        return int(getattr(cloud, flags.command)())
+        return int(getattr(commands, flags.command)())
     except _FailedError as failed:
         return failed.code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OurFlags:
+    """What PerfZero has no flag for."""
+
+    provider: str
+    region: str = ""
+    lease: str = "12h"
+    price: str = ""
 
 
 class _FailedError(Exception):
@@ -179,13 +213,33 @@ def _creation(name: str, flags: argparse.Namespace) -> list[str]:
 # ---- flags ----
 
 
+def _parse_ours(argv: Sequence[str]) -> tuple[OurFlags, list[str]]:
+    """Flags of our own, and the rest. They are read in full only: abbreviations mean what they meant to PerfZero."""
+    parser = ProgramParser(prog="benchwright perfzero cloud", add_help=False, allow_abbrev=False)
+    for flag in ("--provider", "--region", "--lease", "--price"):
+        parser.add_argument(flag, default="")
+    found, rest = parser.parse_known_args(list(argv))
+    provider = found.provider or os.environ.get(PROVIDER, "") or GCLOUD
+    if provider == GCLOUD:
+        for flag in ("region", "lease", "price"):
+            if getattr(found, flag):
+                parser.error(f"--{flag} needs --provider aws, gcp, azure, oci or skypilot")
+    given = {name: value for name, value in vars(found).items() if value}
+    return OurFlags(**{**given, "provider": provider}), rest
+
+
 def _parser() -> ProgramParser:
     parser = ProgramParser(
-        prog="benchwright perfzero cloud", description="A Google Compute Engine machine for PerfZero."
+        prog="benchwright perfzero cloud",
+        description="A machine for PerfZero: of Google Compute Engine through gcloud, or of another cloud.",
+        epilog=_OURS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verbs = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, line in COMMANDS.items():
-        one = verbs.add_parser(name, help=line, description=line)
+        one = verbs.add_parser(
+            name, help=line, description=line, epilog=_OURS, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
         one.add_argument("--debug", action="store_true", help="Show every gcloud call.")
         one.add_argument(
             "--project", type=_default_to("google.com:tensorflow-performance"), default="", help="Project name."
@@ -205,7 +259,7 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
         default="",
         help="Whose machine. Default: the login name.",
     )
-    add("--zone", type=_default_to("us-west1-b"), default="", help="Zone of the machine.")
+    add("--zone", type=_default_to(ZONE), default="", help="Zone of the machine.")
     add("--ssh-internal-ip", action="store_true", help="Reach it by its internal address.")
     add("--ssh-key-file", default=None, help="Key for ssh.")
 
@@ -216,7 +270,7 @@ def _add_creation(parser: argparse.ArgumentParser) -> None:
     add("--accelerator_type", type=_default_to("nvidia-tesla-v100"), default="", help="Which accelerators.")
     add("--cpu_min_platform", default=None, help="Oldest CPU platform.")
     add("--machine_type", default=None, help="Default: n1-standard with 8 CPUs for each accelerator.")
-    add("--image", type=_default_to("tf-ubuntu-1604-20180927-410"), default="", help="Image of the boot disk.")
+    add("--image", type=_default_to(IMAGE), default="", help="Image of the boot disk.")
     add("--nvme_count", type=_count(0), default="", help="How many local NVMe drives.")
     add("--boot_ssd_size", type=_count(0), default="", help="Size of an SSD boot disk in GB.")
 

@@ -29,6 +29,7 @@ from benchwright.execution import rounds
 from benchwright.execution.attempt import INTERRUPTED
 from benchwright.execution.hosts import Worker
 from benchwright.records import Case, Profile, Result, Run
+from benchwright.records.prices import Price
 from benchwright.targets.sources import classes
 from benchwright.worker import profilers
 from benchwright.worker.channel import Job
@@ -88,7 +89,7 @@ class Trials:
             tags=(*config.load(self._workspace.project).tags, *filter(None, [texts["execution_label"]])),
             command=mask_command((*uploads.COMMAND, *arguments)),
             directory=self._workspace.project,
-            cost_per_hour=self._flags.cost_per_hour,
+            price=Price.bare(paid) if (paid := self._flags.cost_per_hour) is not None else None,
         )
 
     def _case(self, method: str) -> Case:

@@ -17,9 +17,13 @@ from pathlib import Path
 from benchwright import config, schema
 from benchwright.errors import BenchwrightError, DecodeError
 from benchwright.events import Listener, Noted, Staged, nobody
-from benchwright.execution.builds import commands, environments
-from benchwright.execution.builds.surroundings import HERE, OWN, RevisionNeeds, Surroundings, needs_of
-from benchwright.records import Failure, Revision
+from benchwright.execution.builds.surroundings import HERE, RevisionNeeds, Surroundings, needs_of
+from benchwright.execution.outposts.environment_desk import WorkTerms
+from benchwright.execution.outposts.host import OutpostHost
+from benchwright.execution.outposts.revisions import RevisionThere
+from benchwright.execution.venvs import commands, environments
+from benchwright.machine import environment
+from benchwright.records import Environment, Failure, Revision
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams, whole_files
 from benchwright.system.locks import hold_lock
@@ -45,6 +49,7 @@ class BuiltRevision:
     last_paths: tuple[str, ...] = ()  # what goes behind `sys.path`: folders of the user's own benchmark files
     own: bool = False  # its environment holds nothing but its own packages
     warnings: tuple[str, ...] = ()  # what is not as its files say
+    there: RevisionThere | None = None  # the machine that it is measured on, where that is not this one
 
     @property
     def ok(self) -> bool:
@@ -59,6 +64,8 @@ class BuiltRevision:
     @property
     def packages(self) -> dict[str, str]:
         """What is installed in an environment of its own, the project itself apart: name and version."""
+        if self.there is not None:
+            return dict(self.there.packages)
         return environments.packages(Path(self.python)) if self.own else {}
 
     @property
@@ -84,7 +91,8 @@ class Builder:
     `command`, a shell line of the user's own, builds in an environment of the revision's own, first in PATH, so that
     `pip install -e .` goes there. Without one, what the revision's files say that it needs is installed; revisions that
     need the same share an environment. `root` is where all of it is kept. `listener` hears what
-    takes long, and once of each thing that is not as a revision's files say.
+    takes long, and once of each thing that is not as a revision's files say. With `host`, working copies are made here
+    and sent to that machine; environments are made there, and the build line is run there.
     """
 
     def __init__(
@@ -97,8 +105,10 @@ class Builder:
         python: str = "",
         surroundings: Surroundings | None = None,
         listener: Listener = nobody,
+        host: OutpostHost | None = None,
     ) -> None:
         self.repository = open_repository(repo)
+        self.host = host
         self._command, self._timeout, self._listener = command, timeout, listener
         self._told: set[str] = set()
         self._lent: tuple[str, ...] = ()
@@ -106,7 +116,11 @@ class Builder:
         self._around.check()
         self._python = python or sys.executable
         version = ".".join(map(str, sys.version_info[:3]))
-        told = [_FORM, str(self.repository.root), command, self._python, version, *self._around.key()]
+        told = [_FORM, str(self.repository.root)]
+        # Of what is measured elsewhere only the working copy is kept here, and that is the same for every machine.
+        told += (
+            [command, self._python, version, *self._around.key()] if host is None else ["sent", self._around.submodules]
+        )
         key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
         self._root = (root or config.cache_folder() / "builds") / f"{self.repository.root.name}-{key}"
         self._made: set[str] = set()  # shared environments that this object has made: --rebuild makes each once
@@ -125,7 +139,11 @@ class Builder:
                 self._clear(place)
                 built = self._build(place, revision, rebuild=rebuild)
         self._warn(built)
-        return built
+        return self._send(built, self.host, rebuild=rebuild) if self.host is not None and built.ok else built
+
+    def collect_environment(self) -> Environment:
+        """The environment of the machine that measures."""
+        return environment.collect() if self.host is None else self.host.environment()
 
     def lend(self, folders: Sequence[str]) -> None:
         """Puts folders of the user's own behind `sys.path` of every revision that is prepared from now on."""
@@ -153,7 +171,8 @@ class Builder:
     def _build(self, place: Path, revision: Revision, *, rebuild: bool) -> BuiltRevision:
         begin = time.monotonic()
         short = revision.id[:12]
-        doing = f"building {short}: {self._command}" if self._command else f"making a working copy of {short}"
+        builds = bool(self._command) and self.host is None
+        doing = f"building {short}: {self._command}" if builds else f"making a working copy of {short}"
         self._listener(Staged(text=doing))
         (place / "tmp").mkdir(parents=True)
         built = self._answer(place, revision, self._python)
@@ -181,10 +200,39 @@ class Builder:
             built = replace(built, warnings=(*built.warnings, unread))
         if not self._command and self._around.environment == HERE and not self._around.install:
             return built  # as everything that is installed here, so is what it needs
+        if self.host is not None:
+            return built
         if self._command:
             return self._build_with_command(place, built)
-        return self._sharing(
-            place, built, needs if self._around.environment == OWN else RevisionNeeds(), rebuild=rebuild
+        if self._around.lock is not None:
+            needs = RevisionNeeds(file=str(self._around.lock), content=self._around.lock.read_text(encoding="utf-8"))
+        elif self._around.environment == HERE:
+            needs = RevisionNeeds()
+        return self._sharing(place, built, needs, rebuild=rebuild)
+
+    def _send(self, built: BuiltRevision, host: OutpostHost, *, rebuild: bool) -> BuiltRevision:
+        """The revision on the machine that measures it, with why it cannot be measured there, if so."""
+        from benchwright.execution.builds.elsewhere import order_environment
+
+        order = order_environment(
+            self._around,
+            built.folder,
+            command=self._command,
+            revision=built.revision.id,
+            timeout=self._timeout,
+            again=rebuild,
+        )
+        terms = WorkTerms(order=order, folder=str(built.folder), revision=built.revision.id, own=True)
+        there = RevisionThere(host, terms, self._listener)
+        made = there.prepare(built.paths)
+        return replace(
+            built,
+            there=there,
+            own=True,
+            python=made.python,
+            failure=made.failure,
+            cached=made.cached,
+            seconds=built.seconds + made.seconds,
         )
 
     def _build_with_command(self, place: Path, built: BuiltRevision) -> BuiltRevision:
@@ -239,7 +287,7 @@ class Builder:
         return replace(failed, kind="packages", message=message, remedy=remedy)
 
     def _answer(self, place: Path, revision: Revision, python: str) -> BuiltRevision:
-        own = self._around.environment == OWN
+        own = self._around.environment != HERE
         bare = BuiltRevision(revision=revision, folder=place / "work", python=python, log=place / LOG)
         return replace(bare, own=own, last_paths=self._lent)
 

@@ -16,6 +16,7 @@ from benchwright.vcs.history import NEEDED, SUBMODULES
 
 OWN, HERE = "own", "here"
 ENVIRONMENTS = (OWN, HERE)
+_NOT_FOR_PIP = (".lock", ".toml", ".yml", ".yaml")  # endings of locks that pip does not read
 _NOT_PLAIN = ("-", ".", "/")  # how a line of a requirements file begins that is more than a package's name
 
 
@@ -23,21 +24,24 @@ _NOT_PLAIN = ("-", ".", "/")  # how a line of a requirements file begins that is
 class Surroundings:
     """How the packages and submodules of revisions are chosen; the same for all of them."""
 
-    environment: str = OWN  # "here": a revision also sees what is installed where this runs
+    environment: str = OWN  # "here": a revision also sees what is installed where this runs; else a file of versions
     install: tuple[str, ...] = ()  # requirements that every revision's environment has, beside those of its files
     constraints: tuple[Path, ...] = ()  # pip's constraint files
     submodules: str = NEEDED
+    wheels: Path | None = None  # a folder of wheels: packages come from there, and no index is asked
 
     def check(self) -> None:
-        """Refuses choices, packages and constraint files that cannot be used, before anything is built."""
-        for name, value, known in (
-            ("environment", self.environment, ENVIRONMENTS),
-            ("submodules", self.submodules, SUBMODULES),
-        ):
-            if value not in known:
-                raise OptionError(
-                    f"{name}: {value!r} is not a known choice", remedy=f"choose one of {', '.join(known)}"
-                )
+        """Refuses choices, packages and files that cannot be used, before anything is built."""
+        if self.submodules not in SUBMODULES:
+            raise OptionError(
+                f"submodules: {self.submodules!r} is not a known choice",
+                remedy=f"choose one of {', '.join(SUBMODULES)}",
+            )
+        self._check_environment()
+        if self.wheels is not None and not any(self.wheels.glob("*.whl")):
+            raise OptionError(
+                f"there are no wheels in {self.wheels}", remedy="`pip download -d wheels -r FILE` fetches some"
+            )
         for wanted in self.install:
             if not wanted.strip() or wanted.startswith("-"):
                 raise OptionError(f"--install {wanted!r} names no package", remedy="for example --install numpy==2.1.0")
@@ -45,10 +49,31 @@ class Surroundings:
             if not file.is_file():
                 raise OptionError(f"there is no constraint file {file}", remedy="pip freeze makes one")
 
+    def _check_environment(self) -> None:
+        if self.environment in ENVIRONMENTS:
+            return
+        if not Path(self.environment).is_file():
+            known = ", ".join(ENVIRONMENTS)
+            raise OptionError(
+                f"environment: {self.environment!r} is none of {known}, and there is no such file",
+                remedy="name a requirements file with versions, as `pip freeze` writes it",
+            )
+        if Path(self.environment).suffix in _NOT_FOR_PIP:
+            raise OptionError(
+                f"environment: {self.environment} is nothing that pip reads",
+                remedy="`uv export > requirements.txt` or `poetry export -o requirements.txt` makes one that is",
+            )
+
+    @property
+    def lock(self) -> Path | None:
+        """The file of versions that every environment has, where one is named."""
+        return None if self.environment in ENVIRONMENTS else Path(self.environment).absolute()
+
     @property
     def pip_arguments(self) -> list[str]:
-        """Returns the arguments that tell pip of the constraints."""
-        return [word for file in self.constraints for word in ("--constraint", str(file.absolute()))]
+        """Returns the arguments that tell pip of the constraints, and of the only place where packages come from."""
+        offline = [] if self.wheels is None else ["--no-index", "--find-links", str(self.wheels.absolute())]
+        return offline + [word for file in self.constraints for word in ("--constraint", str(file.absolute()))]
 
     @property
     def variables(self) -> dict[str, str]:
@@ -64,7 +89,9 @@ class Surroundings:
     def key(self) -> list[str]:
         """Returns all that decides what is installed. The content of constraint files counts, not where they lie."""
         digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in self.constraints]
-        return [self.environment, self.submodules, *self.install, "constrained by", *digests]
+        chosen = self.environment if self.lock is None else hashlib.sha256(self.lock.read_bytes()).hexdigest()
+        wheels = [] if self.wheels is None else ["wheels", *sorted(one.name for one in self.wheels.glob("*.whl"))]
+        return [chosen, self.submodules, *self.install, "constrained by", *digests, *wheels]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

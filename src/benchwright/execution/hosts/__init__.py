@@ -1,10 +1,18 @@
-"""Hosts start workers: on this machine, in a container, on a phone, or forked from one process."""
+"""Hosts start workers: on this machine, in a container, on a phone, forked from one process, on another machine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+# Kinds of failure that say something of a machine and nothing of what was measured: worth another try.
+LOST = ("link", "node-lost", "preempted", "requeued")
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from benchwright.execution.attempt import AttemptOutcome
+    from benchwright.records import Environment
     from benchwright.worker.channel import Frame, Job
 
 
@@ -51,3 +59,31 @@ class Host(Protocol):
     def launch(self, job: Job) -> Worker:
         """Starts a fresh process with this job and returns at once."""
         ...
+
+
+@runtime_checkable
+class RemoteHost(Protocol):
+    """A host whose machine is another one: the whole attempt is made there, with that machine's clock and monitors."""
+
+    def environment(self) -> Environment:
+        """Returns the environment of that machine."""
+        ...
+
+    def attempt(
+        self,
+        job: Job,
+        *,
+        directory: Path,
+        monitors: Sequence[str],
+        while_loading: Callable[[], None],
+        on_phase: Callable[[str], None],
+    ) -> AttemptOutcome:
+        """Measures the job's case there; an outcome whatever happens. `directory` is where relative paths begin."""
+        ...
+
+    def close(self) -> None:
+        """Ends what was started there."""
+        ...
+
+
+AnyHost = Host | RemoteHost

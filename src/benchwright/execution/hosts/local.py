@@ -32,13 +32,21 @@ MOST_LOG = 256 << 20  # bytes a log may grow to before it is cut
 class LocalHost:
     """Starts workers on this machine: with this interpreter and here, unless another `python` or `directory` is named.
 
-    `environment` is added to this process's variables.
+    `environment` is added to this process's variables. With `lent_first`, workers run this very Benchwright even where
+    their interpreter has one of its own.
     """
 
     def __init__(
-        self, *, python: str = "", directory: Path | None = None, environment: Mapping[str, str] | None = None
+        self,
+        *,
+        python: str = "",
+        directory: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        lent_first: bool = False,
     ) -> None:
-        self._start = partial(LocalWorker, python=python, directory=directory, environment=environment)
+        self._start = partial(
+            LocalWorker, python=python, directory=directory, environment=environment, lent_first=lent_first
+        )
         self._waiting: LocalWorker | None = None
 
     def get_ready(self) -> None:
@@ -65,8 +73,14 @@ class LocalWorker:
     """One child process, its log, its private line and its temporary folder, which goes with it."""
 
     def __init__(
-        self, *, python: str = "", directory: Path | None = None, environment: Mapping[str, str] | None = None
+        self,
+        *,
+        python: str = "",
+        directory: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        lent_first: bool = False,
     ) -> None:
+        self._lent_first = lent_first
         self._python, self._directory, self._environment = python or sys.executable, directory, environment or {}
         self._token = os.urandom(TOKEN_BYTES)
         self._reader: FrameReader | None = None
@@ -155,7 +169,7 @@ class LocalWorker:
             "orphans.tie(lifeline, closing=(control, answer), temporary=sys.argv.pop()); "
             "from benchwright.worker.main import start; start(tied=True)"
         )
-        code = f"import gc; gc.disable(); {code_for(begin)}"
+        code = f"import gc; gc.disable(); {code_for(begin, first=self._lent_first)}"
         given = {**os.environ, **self._environment}
         return subprocess.Popen(
             [self._python, "-P", "-c", code, str(control), str(answer), str(lifeline), self._temporary],

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -61,7 +61,7 @@ def recipe(
     """
     if base and not _IMAGE.fullmatch(base):
         raise OptionError(f"--base: {base!r} is not the name of an image", remedy="for example --base python:3.12-slim")
-    pins = _pins(environment)
+    pins = _pins(environment.packages)
     if not pins and packages is None:
         raise OptionError(
             "the record says nothing about packages", remedy="choose a run that was measured, or --packages none"
@@ -91,10 +91,15 @@ def write(made: Recipe, folder: Path) -> Path:
     return path
 
 
-def _pins(environment: Environment) -> dict[str, str]:
+def pins_of(packages: Mapping[str, str]) -> tuple[str, ...]:
+    """`name==version` of each of these packages that an environment with the same versions must have."""
+    return tuple(_pins(packages).values())
+
+
+def _pins(packages: Mapping[str, str]) -> dict[str, str]:
     """Returns the pins of the packages: normalised name -> `name==version`."""
     pins = {}
-    for name, version in sorted(environment.packages.items(), key=lambda item: item[0].lower()):
+    for name, version in sorted(packages.items(), key=lambda item: item[0].lower()):
         if not (_PACKAGE.fullmatch(name) and _VERSION.fullmatch(version)):
             raise OptionError(f"the record names a package {name!r} of version {version!r}, which cannot be installed")
         if _normal(name) not in NOT_COPIED:

@@ -13,6 +13,10 @@ from typing import Protocol
 
 from benchwright.records import Value
 
+# Why nothing is measured on an iPhone, and what to do instead.
+NO_IOS = "programs on iOS devices cannot be started from here"
+NO_IOS_REMEDY = "measure on host or android; Apple's tools alone install and start an app on an iPhone"
+
 Output = Callable[[bytes], None]  # hears what a program prints, standard output and error alike, as it comes
 
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Self
 
-from benchwright.errors import DeviceError, MeasureError, NotInstalledError
+from benchwright.errors import DeviceError, LostDeviceError, MeasureError, NotInstalledError
 from benchwright.system.scratch import JOB_VARIABLE
 
 CALL = 30.0  # seconds for a small question; the first one also starts adb's server
@@ -26,6 +26,7 @@ STOP = 2.0  # seconds that the client may take to end
 LONGEST = 3000  # bytes of a script that even an old device takes as a command
 _READ = 1 << 18
 _PREFIXES = ("adb: ", "error: ", "* ")
+_GONE = ("not found", "device offline", "no devices", "closed", "disconnected", "couldn't read from device")
 
 
 def find_program() -> str:
@@ -63,7 +64,9 @@ def ask(*arguments: str, seconds: float = CALL) -> str:
         raise DeviceError(f"adb {_verb(arguments)} took more than {seconds:g} s", remedy="adb reconnect") from None
     text = ended.stdout.decode(errors="replace")
     if ended.returncode != 0:
-        raise DeviceError(f"adb {_verb(arguments)}: {last_words(ended.stderr) or last_words(ended.stdout)}")
+        said = last_words(ended.stderr) or last_words(ended.stdout)
+        lost = arguments[:1] == ("-s",) and any(words in said for words in _GONE)
+        raise (LostDeviceError if lost else DeviceError)(f"adb {_verb(arguments)}: {said}")
     return text
 
 
@@ -141,10 +144,12 @@ def run_script(serial: str, script: str, *, seconds: float = CALL) -> tuple[int,
     return stream.code, bytes(heard)
 
 
-def lost_device_error(serial: str, complaint: str) -> DeviceError:
+def lost_device_error(serial: str, complaint: str) -> LostDeviceError:
     """The error of a device that cannot be reached."""
     said = complaint or "the connection ended"
-    return DeviceError(f"{serial}: {said}", remedy="see `adb devices`: it must be connected, and allowed on its screen")
+    return LostDeviceError(
+        f"{serial}: {said}", remedy="see `adb devices`: it must be connected, and allowed on its screen"
+    )
 
 
 class EndMarkFilter:

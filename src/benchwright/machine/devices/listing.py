@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from benchwright.errors import DeviceError, OptionError
+from benchwright.machine.devices import NO_IOS, NO_IOS_REMEDY
 from benchwright.machine.devices.adb_scripts import BASE
 from benchwright.schema.parsing import json_value
 
@@ -39,6 +40,8 @@ def find_devices(platform: str) -> list[DeviceFacts]:
         from benchwright.machine.devices.adb_facts import about
 
         return [about(each.serial) for each in _ask_attached() if each.state == "device"]
+    if platform.startswith("ios"):
+        raise OptionError(f"platform ios: {NO_IOS}", remedy=NO_IOS_REMEDY)
     raise OptionError(f"there are no devices of platform {platform!r}", remedy="host, linux, mac or android")
 
 
@@ -91,6 +94,19 @@ def find_unready(platform: str) -> list[tuple[str, str, str]]:
     if not platform.startswith("android"):
         return []
     return [(each.serial, each.state, _STATES[each.state]) for each in _ask_attached() if each.state in _STATES]
+
+
+def find_serials() -> list[str]:
+    """The serials of all phones that can be used now."""
+    return [each.serial for each in _ask_attached() if each.state == "device"]
+
+
+def list_serials() -> list[str]:
+    """The serials of all phones that can be used now; at least one."""
+    found = find_serials()
+    if not found:
+        raise OptionError("adb:*: no phone is connected that can be used", remedy=_remedy("android", []))
+    return found
 
 
 def _ask_attached() -> list[AttachedDevice]:

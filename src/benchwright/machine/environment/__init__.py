@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchwright.machine.environment import accelerators, hardware, knobs, portable, software
+from benchwright.machine.environment import accelerators, hardware, instances, knobs, portable, software
 from benchwright.machine.environment.packages import installed_packages
 from benchwright.records import Environment, Value
 
@@ -31,13 +31,19 @@ def collect(
     gpus = accelerators.collect(root)
     return Environment(
         machine=hardware.collect(root) if on_linux else portable.machine(),
-        system={**software.collect(root), "drivers": gpus.drivers},
+        system={**software.collect(root), "drivers": gpus.drivers, **_instance(root, on_linux)},
         accelerators=gpus.devices,
         runtimes=dict(runtimes or {}),
         packages=dict(packages or {}),
         knobs={**(knobs.collect(root) if on_linux else portable.knobs()), "accelerators": gpus.state},
         collected_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _instance(root: Path, on_linux: bool) -> dict[str, Value]:
+    """Which cloud instance it is. Not among the facts of `machine`: hosts of one shape share their series."""
+    found = instances.collect(root) if on_linux else {}
+    return {"instance": found} if found else {}
 
 
 def difference(a: Environment, b: Environment) -> list[Difference]:

@@ -6,6 +6,7 @@ does not split them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from benchwright.machine import nvml
@@ -78,6 +79,8 @@ class GpuMonitor(TreeMonitor):
         if len(known) == len(used):
             estimate = Estimate(point=sum(known), low=None, high=None, method="measured: NVML energy counter")
             found.append(metric("gpu_energy", "J", estimate, better=Better.LOWER))
+            if (seconds := self._elapsed()) > 0:
+                found.append(metric("gpu_power", "W", replace(estimate, point=estimate.point / seconds)))
         return found
 
 

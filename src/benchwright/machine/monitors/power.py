@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -45,8 +46,11 @@ class PowerMonitor:
         for domain in self._domains:
             domain.close()
         estimate = Estimate(point=self._joules, low=None, high=None, method=f"measured: RAPL {names}")
+        found = [metric("energy", "J", estimate, better=Better.LOWER)]
+        if self._read > self._zero:
+            found.append(metric("power", "W", replace(estimate, point=self._joules / (self._read - self._zero))))
         return Observation(
-            metrics=(metric("energy", "J", estimate, better=Better.LOWER),),
+            metrics=tuple(found),
             timelines=(self._power.timeline(),) if self._power.count else (),
         )
 

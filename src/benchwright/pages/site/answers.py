@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
-from benchwright.store.archive import Archive
 import itertools
-from collections.abc import Iterator, Mapping
-from benchwright.errors import UserError
-from benchwright.pages.site.files import answer_name
-from benchwright.store.archive import Archive
-from benchwright.pages.matrix import matrix
-from benchwright.pages.shapes import Matrix
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
+from urllib.parse import quote
 
 from benchwright.errors import UserError
-from benchwright.pages.site.files import answer_name
-from benchwright.store.archive import Archive, SeriesFilter
+from benchwright.pages.causes import cause_view, causes_page
 from benchwright.pages.compare import compare
 from benchwright.pages.findings import finding_view, findings_page
-from benchwright.pages.machines import machines
+from benchwright.pages.issues import issue_draft
+from benchwright.pages.machines import machine_notices, machine_view, machines
 from benchwright.pages.matrix import matrix
+from benchwright.pages.names import machine_names
 from benchwright.pages.overview import overview
+from benchwright.pages.pareto import pareto
 from benchwright.pages.results import result_view
 from benchwright.pages.runs import run_view, runs_page
 from benchwright.pages.series import series_page, series_view
-from benchwright.pages.shapes import FindingsPage, FindingView, RunsPage, RunView, SeriesPage
+from benchwright.pages.shapes import (
+    CausesPage,
+    CauseView,
+    FindingLine,
+    FindingsPage,
+    FindingView,
+    Matrix,
+    Overview,
+    Pareto,
+    RunsPage,
+    RunView,
+    SeriesPage,
+)
+from benchwright.pages.site.files import answer_name
+from benchwright.pages.views import views_page
+from benchwright.records.causes import by_size, head_of
+from benchwright.records.costs import MONEY
+from benchwright.records.findings import State
+from benchwright.report.issue_text import IssueSubject
+from benchwright.store.archive import Archive, SeriesFilter
+from benchwright.vcs.forges import Projects
 
 _KEYS = 500  # series that are asked for at once
 _SIDES = 6  # machines and backends, of which every two are compared
@@ -44,6 +57,11 @@ class SiteAnswer:
     part_of: str = ""  # the answer that tells whether this one has changed
 
 
+def _settled(page: Overview) -> Overview:
+    """The overview without what only somebody with the store can do something about."""
+    return replace(page, judging=replace(page.judging, failing="", failing_since=0, older=0))
+
+
 def _make_answer(view: Any, *parts: str, **query: str) -> SiteAnswer:
     return _fixed_answer(view, [answer_name(*parts, query=query)])
 
@@ -52,21 +70,34 @@ def _fixed_answer(view: Any, names: Sequence[str]) -> SiteAnswer:
     return SiteAnswer(names, lambda: view)
 
 
-def answers(archive: Archive, newest: int) -> Iterator[SiteAnswer]:
-    """Every answer of the site, each as soon as it is made."""
+def answers(archive: Archive, newest: int, projects: Projects | None = None, link: str = "") -> Iterator[SiteAnswer]:
+    """Every answer of the site, each as soon as it is made.
+
+    `projects` say where code is shown; `link` is the page of a finding as others reach it, with `{id}` in it.
+    """
     runs = _runs(archive, newest)
     found = _findings(archive)
-    yield _make_answer(overview(archive), "overview")
+    yield _make_answer(_settled(overview(archive)), "overview")
     yield _make_answer(runs, "runs")
     yield _make_answer(found, "findings")
+    causes = _causes(archive)
+    yield _make_answer(causes, "causes")
+    for cause in causes.causes:
+        if cause.findings > 1:  # what has one alone is shown as that finding
+            yield _make_answer(_cause(archive, cause.id), "causes", cause.id)
+            yield from _issue(archive, projects, link, cause.lead, cause.id)
     measured_on = machines(archive)
     yield _make_answer(measured_on, "machines")
+    yield _make_answer(views_page(archive), "views")
+    yield _make_answer(machine_notices(archive), "machines", "notices")
+    for machine in measured_on.machines:
+        yield _make_answer(machine_view(archive, machine.key), "machines", machine.key)
     keys = dict.fromkeys(value.series for value in archive.values_of_runs([run.id for run in runs.runs]))
     keys.update(dict.fromkeys(line.series for line in found.findings))
     yield from _series(archive, list(keys))
     sides = dict.fromkeys((*_pairs("machine", [one.key for one in measured_on.machines]), *_backends(archive)))
     for run in runs.runs:
-        view = run_view(archive, run.id)
+        view = run_view(archive, run.id, limit=None)
         sides.update(dict.fromkeys(_runs_before(view)))
         yield _make_answer(view, "runs", run.id)
         yield from _results(archive, view)
@@ -74,17 +105,39 @@ def answers(archive: Archive, newest: int) -> Iterator[SiteAnswer]:
         finding = finding_view(archive, line.id)
         sides.update(dict.fromkeys(_runs_around(finding)))
         yield _make_answer(finding, "findings", line.id)
+        yield from _issue(archive, projects, link, line)
     for a, b in sides:
         yield from _compare_both_ways(archive, a, b)
     for names, shown in matrices(archive):
         yield _fixed_answer(shown, names)
+    for query in itertools.islice(_pareto_queries(archive), _FRONTS):
+        yield SiteAnswer([answer_name("pareto", query=query)], partial(_query_pareto, archive, query))
+
+
+def _issue(
+    archive: Archive, projects: Projects | None, link: str, line: FindingLine, cause: str = ""
+) -> Iterator[SiteAnswer]:
+    """The finding, or its cause, as an issue, where the forge has a form for one: a site can do no more."""
+    links = projects.links(line.repository) if projects else None
+    if links is None or not links.issue:
+        return
+    found = archive.findings(cause=cause, limit=_KEYS) if cause else [archive.finding(line.id)]
+    standing = [one for one in found if one.state not in (State.RESOLVED, State.IGNORED)] or found
+    subject = IssueSubject(
+        findings=sorted(standing, key=lambda one: by_size(head_of(one))),
+        id=cause or line.id,
+        links=links,
+        pages={one.id: link.replace("{id}", quote(one.id, safe="")) for one in standing} if link else {},
+        machines=machine_names(archive),
+    )
+    yield _make_answer(issue_draft(subject), *(("causes", cause) if cause else ("findings", line.id)), "issue")
 
 
 def _runs(archive: Archive, newest: int) -> RunsPage:
-    page = runs_page(archive, limit=newest)
+    page = runs_page(archive, limit=newest, cases=None)
     lines = list(page.runs)
     while page.next and len(lines) < newest:
-        page = runs_page(archive, limit=newest - len(lines), before=page.next)
+        page = runs_page(archive, limit=newest - len(lines), before=page.next, cases=None)
         lines += page.runs
     return RunsPage(runs=lines)
 
@@ -98,6 +151,25 @@ def _findings(archive: Archive) -> FindingsPage:
     return replace(page, findings=lines, next="")
 
 
+def _causes(archive: Archive) -> CausesPage:
+    page = causes_page(archive, limit=_KEYS)
+    lines = list(page.causes)
+    while page.next:
+        page = causes_page(archive, limit=_KEYS, after=page.next)
+        lines += page.causes
+    return replace(page, causes=lines, next="")
+
+
+def _cause(archive: Archive, cause: str) -> CauseView:
+    view = cause_view(archive, cause, limit=_KEYS)
+    lines, remarks, page = list(view.findings), dict.fromkeys(view.remarks), view
+    while page.next:
+        page = cause_view(archive, cause, limit=_KEYS, after=page.next)
+        lines += page.findings
+        remarks |= dict.fromkeys(page.remarks)
+    return replace(view, findings=lines, remarks=sorted(remarks, key=lambda remark: remark.at), next="")
+
+
 def _series(archive: Archive, keys: Sequence[str]) -> Iterator[SiteAnswer]:
     pages = [
         series_page(archive, SeriesFilter(keys=tuple(keys[start : start + _KEYS]), limit=_KEYS))
@@ -107,11 +179,12 @@ def _series(archive: Archive, keys: Sequence[str]) -> Iterator[SiteAnswer]:
     yield _make_answer(_narrow_filters(whole), "series")
     seen: set[str] = set()
     for line in whole.series:
-        names = [answer_name("series", line.key, query={"unit": line.unit})]
-        if line.key not in seen:  # pages that name no unit
-            names.append(answer_name("series", line.key))
+        for fold, query in ((False, {}), (True, {"rounds": "together"})):
+            names = [answer_name("series", line.key, query={"unit": line.unit, **query})]
+            if line.key not in seen:  # pages that name no unit
+                names.append(answer_name("series", line.key, query=query))
+            yield SiteAnswer(names, partial(series_view, archive, line.key, line.unit, fold=fold))
         seen.add(line.key)
-        yield SiteAnswer(names, partial(series_view, archive, line.key, line.unit))
 
 
 def _narrow_filters(page: SeriesPage) -> SeriesPage:
@@ -214,6 +287,32 @@ def _query_matrix(archive: Archive, query: Mapping[str, str]) -> Matrix:
     )
 
 
+# ---- fronts: the usual pairs of metrics, of every case ----
+
+
+_FRONTS = 200  # files
+_METRICS = 4  # of which every two are axes, and the cost
+
+
+def _pareto_queries(archive: Archive) -> Iterator[Mapping[str, str]]:
+    """What the page asks for by itself, then what can be chosen there, the most usual first."""
+    first = pareto(archive)
+    if not first.points:
+        return
+    cases = [*first.choices.get("case", ()), "*"]
+    costs = [name for name in first.metrics if name in MONEY][:1]
+    axes = list(itertools.permutations(dict.fromkeys([*first.metrics[:_METRICS], *costs]), 2))
+    yield {}
+    yield from ({"x": x, "y": y} for x, y in axes)
+    yield from ({"case": case} for case in cases)
+    yield from ({"case": case, "x": x, "y": y} for case in cases for x, y in axes)
+
+
+def _query_pareto(archive: Archive, query: Mapping[str, str]) -> Pareto:
+    chosen = {"case": query["case"]} if "case" in query else {}
+    return pareto(archive, x=query.get("x", ""), y=query.get("y", ""), chosen=chosen)
+
+
 # ---- an archive that stands still: hundreds of pages ask it the same, and all should tell of the same moment ----
 
 
@@ -224,12 +323,16 @@ _REMEMBERED = frozenset(
         "environments",
         "findings",
         "machines",
+        "metric_directions",
         "metric_names",
         "newest_values",
         "outcomes",
+        "quarantines",
         "runs_page",
+        "commits",
         "subjects",
         "totals",
+        "count_findings",
     }
 )
 

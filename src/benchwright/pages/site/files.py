@@ -8,9 +8,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from urllib.parse import quote
-from collections.abc import Mapping
 
-from benchwright.pages.encoding import dumps
+from benchwright.pages.view_json import dumps
 
 # `file:` because a page that is opened from a disk has no origin of its own that 'self' could mean.
 POLICY = (

@@ -99,6 +99,51 @@
     keys.hidden = false;
   }
 
+  // A phone folds what is long behind its headings. Without this script, on a desk and on paper everything is there.
+  if (matchMedia("(max-width: 640px)").matches) {
+    const several = document.querySelectorAll("[data-run]").length > 1;
+    for (const head of document.querySelectorAll("main h2")) {
+      const inside = document.createElement("div");
+      while (head.nextElementSibling && !head.nextElementSibling.matches("h1, h2")) inside.append(head.nextElementSibling);
+      head.after(inside);
+      const folds = "fold" in head.dataset || (several && head.closest("[data-run]"));
+      foldable(head, inside, !folds);
+      shorten(inside, inside.querySelectorAll(".results:not(.compared) tbody tr"), 5);
+      shorten(inside, inside.querySelectorAll(".compared tbody"), 2);
+    }
+  }
+
+  function foldable(head, inside, open) {
+    const button = document.createElement("button");
+    const count = inside.querySelectorAll(":scope > details").length || inside.querySelectorAll("figure").length;
+    button.type = "button";
+    button.className = "fold";
+    button.append(...head.childNodes);
+    if (count) button.append(Object.assign(document.createElement("span"), { className: "soft", textContent: count }));
+    const show = (on) => {
+      button.setAttribute("aria-expanded", String(on));
+      inside.classList.toggle("folded", !on);
+    };
+    button.addEventListener("click", () => show(inside.classList.contains("folded")));
+    show(open);
+    head.append(button);
+  }
+
+  // The first of many cards, and a button for the others.
+  function shorten(inside, cards, most) {
+    if (cards.length <= most) return;
+    const rest = [...cards].slice(most);
+    for (const card of rest) card.classList.add("folded");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = `Show all ${cards.length}`;
+    button.addEventListener("click", () => {
+      for (const card of rest) card.classList.remove("folded");
+      button.remove();
+    });
+    cards[0].closest(".results").after(button);
+  }
+
   // Of a log the end matters most.
   for (const log of document.querySelectorAll(".note pre")) log.scrollTop = log.scrollHeight;
 
@@ -114,8 +159,8 @@
     button.hidden = !navigator.clipboard;
     button.addEventListener("click", () => {
       navigator.clipboard.writeText(button.previousElementSibling.textContent).then(
-        () => { button.textContent = "copied"; },
-        () => { button.textContent = "could not copy"; },
+        () => { button.textContent = "Copied"; },
+        () => { button.textContent = "Copy failed"; },
       );
     });
   }

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, Response
 
 from benchwright.records import Artifact
-from benchwright.server.access import Reads, Writes
+from benchwright.server.access import Reads, Visitor, Writes
 from benchwright.server.answers import Kept
 from benchwright.server.bodies import read_pieces
 from benchwright.server.context import answer, archive, context_of, record
@@ -57,6 +57,11 @@ def download(request: Request, visitor: Reads, result_id: Id, name: Name) -> Res
 )
 async def upload(request: Request, visitor: Writes, result_id: Id, name: Name) -> Response:
     """A file that the result names, of the size and digest that it says. Sending it again does no harm."""
+    return await keep_file(request, visitor, result_id, name)
+
+
+async def keep_file(request: Request, visitor: Visitor, result_id: str, name: str) -> Response:
+    """Keeps the body as a file of a result, if it is the one that the result names."""
     artifact = await run_in_threadpool(_artifact, request, result_id, name)
     here = context_of(request).settings
     path = _upload_path(here, result_id, artifact)

@@ -27,8 +27,8 @@ _HEADERS = {"Cross-Origin-Resource-Policy": "cross-origin", "Content-Security-Po
 @router.get("/badge/findings.svg", responses=_RESPONSES, summary="How many regressions are open")
 def open_findings(request: Request, visitor: Reads) -> Response:
     """Green without one, red with any; improvements do not count."""
-    found = archive(request).findings(states=[State.OPEN], limit=1000)
-    worse = sum(finding.verdict is Verdict.WORSE for finding in found)
+    found = archive(request).finding_heads(states=[State.OPEN])
+    worse = sum(head.verdict == Verdict.WORSE.value for head in found)
     value = f"{worse} open" if worse else "none open"
     return _picture(request, "regressions", value, Verdict.WORSE if worse else Verdict.SAME)
 

@@ -13,9 +13,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from benchwright.errors import StoreError
-from benchwright.pages.encoding import dumps
 from benchwright.pages.live import LiveView
 from benchwright.pages.shapes import Live
+from benchwright.pages.view_json import dumps
 from benchwright.server.access import Reads
 from benchwright.server.context import answer, archive, context_of, stop_event
 from benchwright.server.errors import refusal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 
 from benchwright._version import VERSION
+from benchwright.records.findings import State
 from benchwright.server.access import Reads
 from benchwright.server.context import archive, context_of, pack_response
 from benchwright.server.traffic import BOUNDS, Traffic
@@ -93,7 +95,24 @@ def _counts(store: SqlStore) -> Iterator[Metric]:
     for state in ("suspected", "open", "acknowledged", "resolved", "ignored"):
         findings.add_metric([state], totals.get(state, 0))
     yield findings
+    open_causes = store.count_causes([State.OPEN])
+    yield GaugeMetricFamily("benchwright_open_causes", "Causes with a finding that is open.", value=open_causes)
+    yield from _judging(store)
     yield GaugeMetricFamily("benchwright_store_bytes", "The size of the database.", value=store.size())
+
+
+def _judging(store: SqlStore) -> Iterator[Metric]:
+    state = store.judging()
+    waited = max(0.0, time.time() - state.since / 1e6) if state.since else 0.0
+    told = (
+        ("unjudged_results", "Results that wait to be judged.", state.waiting),
+        ("unjudged_seconds", "How long the first of them has waited.", waited),
+        ("judge_failing", "1 when nothing can be judged.", bool(state.failing)),
+        ("unjudged_series", "Series that could not be judged.", len(state.troubles)),
+    )
+    for name, about, value in told:
+        yield GaugeMetricFamily(f"benchwright_{name}", about, value=float(value))
+    yield CounterMetricFamily("benchwright_judged_results", "Results that were judged, ever.", value=state.judged)
 
 
 def _requests(traffic: Traffic) -> Iterator[Metric]:

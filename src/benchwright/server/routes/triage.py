@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
@@ -11,16 +10,15 @@ from starlette.responses import Response
 from benchwright.errors import DecodeError
 from benchwright.pages.findings import finding_view
 from benchwright.pages.shapes import FindingView, Note
-from benchwright.records.findings import Finding, FindingChanges
 from benchwright.server.access import Triages
 from benchwright.server.answers import NewNote, Triage
 from benchwright.server.bodies import Small
 from benchwright.server.context import answer, archive, context_of, record
-from benchwright.server.documents import LONGEST_ASSIGNEE, LONGEST_ID, check_text, record_of
+from benchwright.server.documents import LONGEST_ID, check_text, check_wish, record_of
 from benchwright.server.errors import refusal
 from benchwright.server.openapi import answers_with, takes
-from benchwright.server.remarks import describe_changes, name_state, new_remark, now, sign
-from benchwright.store.archive import Annotation, SeriesFilter
+from benchwright.server.remarks import describe_changes, now, sign
+from benchwright.store.archive import RELEASE, Annotation, SeriesFilter
 
 router = APIRouter(tags=["triage"])
 _INSTANTS = range(-62_135_596_800_000, 253_402_300_800_000)  # milliseconds: the years 1 to 9999
@@ -35,17 +33,14 @@ _INSTANTS = range(-62_135_596_800_000, 253_402_300_800_000)  # milliseconds: the
 def change(
     request: Request, visitor: Triages, finding_id: Annotated[str, Path(max_length=LONGEST_ID)], body: Small
 ) -> Response:
-    """Sets its state or who looks after it, and adds what was said to its story."""
+    """Sets its state or its assignee, and adds what was said to its story."""
     wish = record_of(Triage, body, context_of(request).settings.limits)
-    check_text(wish.comment, "body.comment")
-    check_text(wish.assignee or "", "body.assignee", LONGEST_ASSIGNEE)
+    check_wish(wish)
     store = archive(request)
-    found = store.finding(finding_id)
-    for step in _steps(found, wish):
-        before = found
-        found = store.update_finding(found.id, new_remark(visitor, step.what, step.text), **step.changes)
-        record(request, visitor, f"finding {step.what}", f"{found.id}: {describe_changes(before, found)}")
-    return answer(request, finding_view(store, found.id))
+    before = store.finding(finding_id)
+    for found in store.triage_findings([before.id], wish, who=sign(visitor), at=now()):
+        record(request, visitor, f"finding {found.remarks[-1].what}", f"{found.id}: {describe_changes(before, found)}")
+    return answer(request, finding_view(store, before.id))
 
 
 @router.post(
@@ -74,10 +69,11 @@ def write(request: Request, visitor: Triages, key: Annotated[str, Path(max_lengt
             text=note.text,
             who=sign(visitor),
             made_at=now(),
+            kind=RELEASE if note.release else "",
         )
     )
     record(request, visitor, "note", f"{kept.id} {kept.series or 'every series'}")
-    view = Note(id=kept.id, at=note.at, text=kept.text, who=kept.who, everywhere=note.everywhere)
+    view = Note(id=kept.id, at=note.at, text=kept.text, who=kept.who, everywhere=note.everywhere, release=note.release)
     return answer(request, view, status=201)
 
 
@@ -88,29 +84,6 @@ def erase(request: Request, visitor: Triages, number: Annotated[int, Path(ge=1, 
         raise refusal(404, f"no note {number}", "somebody may have taken it away already")
     record(request, visitor, "note removed", str(number))
     return Response(status_code=204)
-
-
-@dataclass(frozen=True, slots=True)
-class _TriageStep:
-    """One line of a finding's story, and what changes with it."""
-
-    what: str
-    text: str
-    changes: FindingChanges
-
-
-def _steps(found: Finding, wish: Triage) -> list[_TriageStep]:
-    """Returns the changes that are new; the comment goes with the first of them."""
-    steps = []
-    if wish.state is not None and wish.state is not found.state:
-        steps.append(_TriageStep(name_state(wish.state), wish.comment, {"state": wish.state}))
-    if wish.assignee is not None and wish.assignee != found.assignee:
-        said = f"to {wish.assignee}" if wish.assignee else "to nobody"
-        text = f"{said}. {wish.comment}" if wish.comment and not steps else said
-        steps.append(_TriageStep("assigned", text, {"assignee": wish.assignee}))
-    if not steps and wish.comment:
-        steps.append(_TriageStep("comment", wish.comment, {}))
-    return steps
 
 
 def _require_series(request: Request, key: str) -> None:

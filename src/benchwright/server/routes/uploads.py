@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any
@@ -13,21 +13,24 @@ from starlette.responses import Response
 
 from benchwright import schema
 from benchwright.errors import BenchwrightError, DecodeError, StoreError
-from benchwright.records import Run
+from benchwright.records import Result, Run
+from benchwright.schema.quick_results import QuickResult
 from benchwright.server import bodies
 from benchwright.server.access import Reads, Writes
-from benchwright.server.answers import Answered, Kept, Uploaded
+from benchwright.server.answers import Answered, Kept, TakenResult, TakenResults, Uploaded
 from benchwright.server.bodies import Document, Small
 from benchwright.server.context import answer, archive, context_of, pack_response, record, record_once
-from benchwright.server.documents import LONGEST_ID, record_of, result_of, run_of
+from benchwright.server.documents import LONGEST_ID, quick_result_of, record_of, run_of, run_parts_of
 from benchwright.server.errors import explain_error, problem, refusal, status_of
 from benchwright.server.openapi import answers_with, answers_with_document, takes, takes_document
 from benchwright.store.archive import Progress
 from benchwright.store.sql import SqlStore
+from benchwright.store.sql.write import Upload, upload_of
 
 router = APIRouter(tags=["uploads"])
 Id = Annotated[str, Path(min_length=1, max_length=LONGEST_ID)]
 LINES = "application/x-ndjson"
+MOST_AT_ONCE = 500  # results of one request
 
 
 @router.put(
@@ -39,7 +42,7 @@ LINES = "application/x-ndjson"
 def begin(request: Request, visitor: Writes, run_id: Id, body: Document) -> Response:
     """A run without results. The same again is fine; another one under that id is refused with 409."""
     run = run_of(body, context_of(request).settings.limits)
-    _require_same_id(run.id, run_id)
+    require_same_id(run.id, run_id)
     if run.results:
         raise refusal(
             400, "a run is begun without results", "PUT each below runs/ID/results, or POST the whole to runs"
@@ -66,12 +69,49 @@ def add(
     instead_of: Annotated[str, Query(max_length=LONGEST_ID, description="The result that goes for it.")] = "",
 ) -> Response:
     """A result of a run that was begun, raw samples included. The same again is fine; another one is a 409."""
-    result = result_of(body, context_of(request).settings.limits)
-    _require_same_id(result.id, result_id)
+    result = quick_result_of(body, context_of(request).settings.limits)
+    require_same_id(id_of(result), result_id)
     with _refuse_clashes(archive(request), run_id):
         added = archive(request).put(run_id, result, instead_of=instead_of)
     record_once(request, visitor, "upload results", run_id)
     return answer(request, Kept(id=result_id, added=added), status=201 if added else 200)
+
+
+@router.post(
+    "/runs/{run_id}/results",
+    responses=answers_with(TakenResults),
+    openapi_extra=takes_document("result", LINES, note="One document, or JSON Lines: one document a line."),
+    summary="Add several results",
+)
+def add_several(request: Request, visitor: Writes, run_id: Id, body: Document) -> Response:
+    """Results of a run that was begun, up to 500 at once, all of which are kept in one transaction.
+
+    The answer says of each, in the order in which they came, what the answer to it alone would have said: one that is
+    refused does not keep the others from being added, and all can be sent again.
+    """
+    lines = [line for line in body.split(b"\n") if line.strip()]
+    if not 0 < len(lines) <= MOST_AT_ONCE:
+        raise refusal(400, f"{len(lines):,} results in this body", f"send 1 to {MOST_AT_ONCE}, one a line")
+    limits, store = context_of(request).settings.limits, archive(request)
+    told: list[TakenResult | None] = [None] * len(lines)
+    sound: dict[str, tuple[int, Upload]] = {}
+    for place, line in enumerate(lines):
+        try:
+            result = quick_result_of(line, limits, where=f"line {place + 1}")
+            if id_of(result) in sound:
+                raise DecodeError(f"line {place + 1}: a second result {id_of(result)!r}", remedy="send each once")
+            sound[id_of(result)] = place, upload_of(run_id, result, "")
+        except (BenchwrightError, HTTPException) as error:
+            told[place] = _refused(request, "", error)
+    outcomes = store.put_uploads([upload for _, upload in sound.values()]) if sound else []
+    for (name, (place, _)), outcome in zip(sound.items(), outcomes, strict=True):
+        if isinstance(outcome, bool):
+            told[place] = TakenResult(id=name, added=outcome, status=201 if outcome else 200)
+        else:
+            told[place] = _refused(request, name, explain_clash(store, run_id, outcome))
+    if any(isinstance(outcome, bool) for outcome in outcomes):
+        record_once(request, visitor, "upload results", run_id)
+    return answer(request, TakenResults(results=[one for one in told if one is not None]))
 
 
 @router.post(
@@ -96,8 +136,8 @@ async def add_runs(request: Request, visitor: Writes) -> Response:
         async for body in source:
             number += 1
             where = f"line {number}" if as_lines else "body"
-            run = await run_in_threadpool(run_of, body, limits, where=where)
-            new = await run_in_threadpool(_keep, store, run)
+            run, quick = await run_in_threadpool(run_parts_of, body, limits, where=where)
+            new = await run_in_threadpool(_keep, store, run, quick)
             (added if new else present).append(run.id)
             if new:
                 await run_in_threadpool(record, request, visitor, "upload run", run.id)
@@ -115,9 +155,18 @@ async def add_runs(request: Request, visitor: Writes) -> Response:
 def progress(request: Request, visitor: Writes, run_id: Id, body: Small) -> Response:
     """The last word of a run that is under way, for those who watch; the phase `ended` takes it away."""
     word = record_of(Progress, body, context_of(request).settings.limits)
-    _require_same_id(word.run, run_id)
+    require_same_id(word.run, run_id)
     archive(request).tell_progress(word)
     return Response(status_code=204)
+
+
+@router.put("/runs/{run_id}/judged", responses=answers_with(Answered), summary="Somebody else judges a run")
+def judged(request: Request, visitor: Writes, run_id: Id) -> Response:
+    """Takes the results of a run from the list of those that the server judges: whoever sent them does it.
+
+    The answer is how many of them were on it.
+    """
+    return answer(request, {"answer": archive(request).mark_judged(run_id)})
 
 
 @router.get("/runs/{run_id}/document", responses=answers_with_document("run"), summary="A run as a document")
@@ -133,13 +182,38 @@ def samples(request: Request, visitor: Reads, result_id: Id) -> Response:
     return answer(request, {"answer": schema.encode(archive(request).samples(result_id))})
 
 
-def _keep(store: SqlStore, run: Run) -> bool:
+def _keep(store: SqlStore, run: Run, quick: Sequence[QuickResult]) -> bool:
     """Adds the run, or the results that are missing of it; False when nothing was missing."""
-    if store.add_run(run):
+    if store.add_run_parts(run, quick):
         return True
     with _refuse_clashes(store, run.id):
         store.put_run(replace(run, results=()))
-        return store.put_results(run.id, run.results) > 0
+        return store.put_results(run.id, [*run.results, *quick]) > 0
+
+
+def id_of(result: Result | QuickResult) -> str:
+    """Returns the id of a result."""
+    return result.head.id if isinstance(result, QuickResult) else result.id
+
+
+def _refused(request: Request, name: str, error: Exception) -> TakenResult:
+    """Says of one result of several why it is not kept; what is nobody's fault here is raised."""
+    if isinstance(error, HTTPException):
+        said: Any = error.detail
+        return TakenResult(id=name, added=False, status=error.status_code, **said)
+    if not isinstance(error, BenchwrightError):
+        raise error
+    status, why, remedy = explain_error(request, error)
+    return TakenResult(id=name, added=False, status=status, error=why, remedy=remedy)
+
+
+def explain_clash(store: SqlStore, run_id: str, error: Exception) -> Exception:
+    """Returns the refusal with 409 where something else has the id, else the error itself."""
+    try:
+        with _refuse_clashes(store, run_id):
+            raise error
+    except Exception as found:  # whatever it is, it is told of this one result
+        return found
 
 
 @contextmanager
@@ -161,7 +235,8 @@ def _is_known(store: SqlStore, run_id: str) -> bool:
         return False
 
 
-def _require_same_id(told_id: str, asked: str) -> None:
+def require_same_id(told_id: str, asked: str) -> None:
+    """Refuses a document that was sent to the address of another."""
     if told_id != asked:
         raise DecodeError(
             f"body: its id is {told_id[:60]!r}, the address says {asked!r}", remedy="send it to its own address"

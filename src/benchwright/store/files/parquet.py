@@ -10,13 +10,17 @@ from typing import Any, BinaryIO
 from benchwright import schema
 from benchwright.errors import DecodeError, NotInstalledError
 from benchwright.records import Result, Run
+from benchwright.records.quarantine_marks import is_marked, unmark
 
 _ROWS_AT_ONCE = 1000  # a row group; smaller when samples are large
 _BYTES_AT_ONCE = 64 << 20
 
 
 def write(runs: Iterable[Run], file: BinaryIO) -> int:
-    """Writes the runs and says how many. A run without results has one row, whose `result` is null."""
+    """Writes the runs and says how many. A run without results has one row, whose `result` is null.
+
+    What `quarantine_marks` marked is in quarantine in a column of its own; the document is as the store keeps it.
+    """
     pa, pq = _pyarrow()
     layout = _layout(pa)
     count, size, rows = 0, 0, []
@@ -114,13 +118,14 @@ def _result_columns(result: Result, run: Run) -> dict[str, Any]:
             }
             for metric in result.metrics
         ],
-        "result": schema.dumps(result),
+        "result": schema.dumps(unmark(result)),
+        "quarantined": is_marked(result),
     }
 
 
 _RESULT_COLUMNS = (
     *("result_id", "case", "params", "runtime", "round", "status", "started_at", "duration", "revision"),
-    *("metrics", "result"),
+    *("metrics", "result", "quarantined"),
 )
 
 
@@ -140,7 +145,7 @@ def _layout(pa: Any) -> Any:
             *(("round", pa.int64()), ("status", text), ("started_at", text)),
             *(("duration", pa.float64()), ("revision", text)),
             ("metrics", pa.list_(metric)),
-            *(("run", text), ("result", text)),
+            *(("run", text), ("result", text), ("quarantined", pa.bool_())),
         ]
     )
 

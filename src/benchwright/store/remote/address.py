@@ -24,6 +24,7 @@ class ServerAddress:
 
     url: str  # without login, ends with /
     token: str = field(default="", repr=False)
+    ca: str = ""  # a file of certificates to trust instead of the system's
 
     @property
     def is_near(self) -> bool:

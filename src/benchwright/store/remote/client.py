@@ -5,8 +5,10 @@ Nothing is led elsewhere: what is sent carries a token and is meant for one serv
 
 from __future__ import annotations
 
+import contextlib
+import ssl
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,7 +90,7 @@ class Caller:
                 headers=headers,
                 limits=httpx2.Limits(max_connections=4, keepalive_expiry=IDLE),
                 mounts={"http://": None, "https://": None} if address.is_near else None,  # no proxy leads there
-                verify=address.url.startswith("https:"),  # elsewhere there is nothing to verify, and it costs 30 ms
+                verify=_trust(address),
             )
         except (httpx2.InvalidURL, ValueError) as error:
             raise StoreError(f"{address.url}: {error}", remedy="write https://bench.example/") from None
@@ -104,13 +106,20 @@ class Caller:
             raise DeniedError(f"{self.address.url} asks for a token", remedy=self._without_access(401, ""))
         return [str(scope) for scope in about["scopes"]]
 
-    def __call__(self, request: ServerRequest, *, silent: bool = False, silence: float = SILENCE) -> Mapping[str, Any]:
+    def __call__(
+        self,
+        request: ServerRequest,
+        *,
+        silent: bool = False,
+        silence: float = SILENCE,
+        on_sent: Callable[[int], None] | None = None,
+    ) -> Mapping[str, Any]:
         """Sends the request and returns the answer; an empty one only where the request allows it (`silent`).
 
         A server that says nothing for `silence` seconds is in trouble. Whatever is not in our own words, the page of a
-        proxy that wants a login for example, counts as no answer.
+        proxy that wants a login for example, counts as no answer. `on_sent` hears how many bytes of a file went.
         """
-        response = self._ask(request, silence)
+        response = self._ask(request, silence, on_sent)
         if silent and response.status == 204:
             return {}
         told = _json(response) if response.ok else None
@@ -125,19 +134,47 @@ class Caller:
             return response.content
         raise self._complaint(response)
 
+    def download(self, path: str, take: Callable[[bytes], None]) -> None:
+        """Hands on an answer that is a file of any size, piece by piece as it comes."""
+        request = ServerRequest(method="GET", path=path)
+        with self._explain_errors(request), deadlines.allowing(AnswerLimits(silence=SILENCE, start=SILENCE + START)):
+            asked = self._client.build_request("GET", path, timeout=httpx2.Timeout(SILENCE, connect=CONNECT))
+            response = self._client.send(asked, stream=True)
+            try:
+                if response.status_code == 200 and not response.headers.get("Content-Encoding"):
+                    for piece in deadlines.handed_on(response.iter_raw(_CHUNK)):
+                        take(piece)
+                    return
+                said = ServerAnswer(
+                    status=response.status_code,
+                    reason=response.reason_phrase,
+                    headers=response.headers,
+                    content=self._content(response, path),
+                )
+            finally:
+                response.close()
+        raise self._complaint(said)
+
     def close(self) -> None:
         """Ends the connections."""
         self._client.close()
 
-    def _ask(self, request: ServerRequest, silence: float = SILENCE) -> ServerAnswer:
+    def _ask(
+        self, request: ServerRequest, silence: float = SILENCE, on_sent: Callable[[int], None] | None = None
+    ) -> ServerAnswer:
         """A connection that the server had just closed is no trouble yet: the second try has a new one."""
-        try:
+        with self._explain_errors(request):
             try:
-                return self._ask_once(request, silence)
+                return self._ask_once(request, silence, on_sent)
             except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
                 if not request.repeatable:
                     raise
-                return self._ask_once(request, silence)
+                return self._ask_once(request, silence, on_sent)
+
+    @contextlib.contextmanager
+    def _explain_errors(self, request: ServerRequest) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:  # while a file was read; of the network's errors none comes so
             raise RefusedError(f"{error.filename or request.file}: {error.strerror}") from None
         except httpx2.TransportError as error:
@@ -150,7 +187,7 @@ class Caller:
                 f"{self.address.url}: {_in_words(error)}", remedy="is it a Benchwright server?"
             ) from None
 
-    def _ask_once(self, request: ServerRequest, silence: float) -> ServerAnswer:
+    def _ask_once(self, request: ServerRequest, silence: float, on_sent: Callable[[int], None] | None) -> ServerAnswer:
         timeout = httpx2.Timeout(silence, connect=CONNECT)
         headers = {"Content-Type": request.kind} if request.body or request.file else {}
         if request.packed:
@@ -159,7 +196,7 @@ class Caller:
         if request.file:
             _check_file(request)
             headers["Content-Length"] = str(request.size)
-            content = _pieces(request)
+            content = _pieces(request, on_sent)
         asked = self._client.build_request(
             request.method, request.path, content=content, headers=headers, timeout=timeout
         )
@@ -234,7 +271,18 @@ class Caller:
         return remedy or "ask for a token with more rights: benchwright token create NAME --scope write"
 
 
-def _pieces(request: ServerRequest) -> Iterator[bytes]:
+def _trust(address: ServerAddress) -> ssl.SSLContext | bool:
+    """Whose certificates are trusted. Without https there is nothing to verify, and it costs 30 ms."""
+    if not address.url.startswith("https:") or not address.ca:
+        return address.url.startswith("https:")
+    try:
+        return ssl.create_default_context(cafile=address.ca)
+    except (OSError, ssl.SSLError) as error:
+        said = f"{address.ca}: no certificates can be read from it: {error}"
+        raise StoreError(said, remedy="give a file of certificates in PEM form") from None
+
+
+def _pieces(request: ServerRequest, on_sent: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Reads the file in pieces, and stops when it is no longer the one that was recorded."""
     left = request.size
     with Path(request.file).open("rb") as file:
@@ -243,6 +291,8 @@ def _pieces(request: ServerRequest) -> Iterator[bytes]:
             if left < 0:
                 break
             yield piece
+            if on_sent is not None:
+                on_sent(request.size - left)
     if left:
         raise RefusedError(f"{request.file}: it changed while it was sent")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from urllib.parse import quote
 from benchwright.records import Artifact, Result
 
 JSON = "application/json"
+LINES = "application/x-ndjson"
 BYTES = "application/octet-stream"
 PACKED_FROM = 1024  # bytes
 
@@ -30,11 +32,41 @@ class ServerRequest:
     what: str = ""  # for people
     repeatable: bool = True  # sent twice, it does no harm
 
+    @property
+    def is_result(self) -> bool:
+        """Whether it adds a result to a run and does nothing else."""
+        return self.method == "PUT" and not self.file and _RESULT.fullmatch(self.path) is not None
+
+    @property
+    def run_path(self) -> str:
+        """Returns where the results of the run are to which this adds one."""
+        return self.path.rpartition("/")[0]
+
     def small(self) -> ServerRequest:
         """The same request with its body compressed, where that is worth it: a document, unless it is tiny."""
         if self.packed or self.kind != JSON or len(self.body) < PACKED_FROM:
             return self
         return replace(self, body=gzip.compress(self.body, 1, mtime=0), packed=True)
+
+
+_RESULT = re.compile(r"runs/[^/?]+/results/[^/?]+")
+_LINE_END = gzip.compress(b"\n", 1, mtime=0)
+
+
+def join_results(requests: Sequence[ServerRequest]) -> ServerRequest:
+    """Returns one request for requests that add results to the same run: a document on each line.
+
+    What gzip packed can be put one behind the other as it is.
+    """
+    bodies = [one.body if one.packed else gzip.compress(one.body, 1, mtime=0) for one in requests]
+    return ServerRequest(
+        method="POST",
+        path=requests[0].run_path,
+        body=_LINE_END.join(bodies),
+        kind=LINES,
+        packed=True,
+        what=f"{len(requests)} results",
+    )
 
 
 def requests_for_files(result: Result, *, trusted: bool) -> Iterator[ServerRequest]:

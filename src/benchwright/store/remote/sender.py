@@ -10,7 +10,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,13 +19,15 @@ from typing import Any
 from benchwright.errors import StoreError
 from benchwright.store.remote import address, spool
 from benchwright.store.remote.client import SILENCE, Caller, RefusedError, ServerAwayError
-from benchwright.store.remote.request import ServerRequest
+from benchwright.store.remote.request import ServerRequest, join_results
 from benchwright.store.remote.spool import Spool
 
 STALL = 2.0  # seconds that a result which was just measured waits for older ones to be sent
 PATIENCE = 10.0  # seconds, at the end, for another process that sends, or for a server that asks to wait
 BRIEF = 5.0  # seconds that a server which was in trouble may say nothing: it is tried between measurements
 LEAST_PAUSE, MOST_PAUSE = 0.25, 60.0  # seconds between two tries
+MOST_AT_ONCE, LARGEST_AT_ONCE = 100, 4 << 20  # results that go in one request, and bytes of them as they are packed
+FINAL = frozenset({400, 404, 409, 413, 415, 422})  # with which a server refuses one of several results for good
 COPIED = 4 << 20  # bytes; larger files wait where they are
 _log = logging.getLogger("benchwright.store")
 
@@ -52,6 +54,7 @@ class Outbox:
         self._trouble: ServerAwayError | None = None
         self._told = False
         self._sent = self._refused = 0
+        self._takes_several = True  # in one request, as far as is known
 
     @property
     def is_resting(self) -> bool:
@@ -128,10 +131,10 @@ class Outbox:
         try:
             with self.spool.sending(patience) as ours:
                 while ours and (entries := self.spool.entries()):
-                    for entry in entries:
+                    while entries:
                         if time.monotonic() > until:
                             return None
-                        self._take(entry, silence)
+                        del entries[: self._take(entries, silence)]
                         self._failures = 0
         except ServerAwayError as trouble:
             return trouble
@@ -139,22 +142,64 @@ class Outbox:
             return ServerAwayError(f"{self.spool.folder}: {error.strerror}")
         return None
 
-    def _take(self, entry: Path, silence: float) -> None:
-        """Sends one entry of the spool: it is then removed, or put aside when the server refuses it."""
+    def _take(self, entries: Sequence[Path], silence: float) -> int:
+        """Sends the first entries of the spool: each is then removed, or put aside when the server refuses it.
+
+        Returns how many they were: results of one run that stand behind each other go together.
+        """
         try:
-            request = self.spool.read(entry)
+            first = self.spool.read(entries[0])
         except FileNotFoundError:  # somebody tidied up
-            return
+            return 1
         except (ValueError, TypeError, KeyError) as error:
-            self._put_aside(entry, entry.name, str(error))
-            return
+            self._put_aside(entries[0], entries[0].name, str(error))
+            return 1
+        together = self._read_together(entries, first) if self._takes_several else []
+        if len(together) > 1 and self._send_together([*zip(entries, together, strict=False)], silence):
+            return len(together)
         try:
-            self._caller(request, silence=silence)
+            self._caller(first, silence=silence)
         except RefusedError as error:
-            self._put_aside(entry, request.what, str(error))
+            self._put_aside(entries[0], first.what, str(error))
         else:
             self._sent += 1
-            self.spool.remove(entry)
+            self.spool.remove(entries[0])
+        return 1
+
+    def _read_together(self, entries: Sequence[Path], first: ServerRequest) -> list[ServerRequest]:
+        """The first request and those behind it that can go with it, as far as one request may hold them."""
+        found, size = [first], len(first.body)
+        for entry in entries[1:MOST_AT_ONCE] if first.is_result else ():
+            try:
+                request = self.spool.read(entry)
+            except (OSError, ValueError, TypeError, KeyError):  # it is seen to when its turn has come
+                break
+            size += len(request.body)
+            if not request.is_result or request.run_path != first.run_path or size > LARGEST_AT_ONCE:
+                break
+            found.append(request)
+        return found
+
+    def _send_together(self, several: Sequence[tuple[Path, ServerRequest]], silence: float) -> bool:
+        """Sends results of one run in one request; False where the server takes them one by one alone."""
+        try:
+            told = self._caller(join_results([request for _, request in several]), silence=silence).get("results")
+        except RefusedError as error:
+            self._takes_several = error.status not in (404, 405)  # a server of before knows no such request
+            return False
+        if not isinstance(told, list) or len(told) != len(several):
+            self._takes_several = False
+            return False
+        for (entry, request), one in zip(several, told, strict=True):
+            status = one.get("status") if isinstance(one, dict) else None
+            if status in (200, 201):
+                self._sent += 1
+                self.spool.remove(entry)
+            elif status in FINAL:
+                self._put_aside(entry, request.what, f"{one.get('error')} ({one.get('remedy')})")
+            else:  # what is left waits, in order
+                raise ServerAwayError(f"{self.spool.server}: status {status} for {request.what}")
+        return True
 
     def _put_aside(self, entry: Path, what: str, reason: str) -> None:
         self.spool.refuse(entry, reason)

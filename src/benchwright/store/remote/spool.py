@@ -101,8 +101,11 @@ class Spool:
         head = json_value(line)
         if not isinstance(head, dict) or head.get("spool") != FORMAT or head.get("length") != len(body):
             raise ValueError("the request is damaged, or of another version")
-        known = {each.name for each in fields(ServerRequest)} - {"body"}
-        return replace(ServerRequest(**{name: head[name] for name in known}), body=body)
+        empty = ServerRequest(method="", path="")
+        told = {each.name: head[each.name] for each in fields(empty) if each.name != "body"}
+        if any(type(value) is not type(getattr(empty, name)) for name, value in told.items()):
+            raise ValueError("the request is damaged, or of another version")
+        return replace(ServerRequest(**told), body=body)
 
     def remove(self, entry: Path) -> None:
         """Forgets a request that the server has taken."""

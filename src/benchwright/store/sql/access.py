@@ -7,30 +7,31 @@ without salt is enough: there is nothing to guess and nothing to look up.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, or_, select, update
 
 from benchwright.errors import OptionError, StoreError, did_you_mean
-from benchwright.store.archive import SCOPES, AuditEntry, Token
+from benchwright.store.archive import AGENT, SCOPES, AuditEntry, Token
 from benchwright.store.sql import codec, tables
 from benchwright.store.sql.codec import plain
-from benchwright.store.sql.engine import insert_missing
+from benchwright.store.sql.engine import find, insert_missing, parts
 
 PREFIX = "bw_"  # so that people, and programs that look for leaked secrets, know one when they see it
 MOST_LINES = 100_000  # of the audit log
+_MOST_WORDS = 10
 _LONGEST_NAME = 200  # characters
 _LONGEST_WORD = 500  # characters in a line of the audit log: who asks must not be able to fill the disk
 
 
 def add_token(connection: Connection, name: str, scope: str, *, expires_at: str = "") -> str:
-    """Makes a token with one of `archive.SCOPES`; it is shown this once, and only its hash is kept."""
-    if scope not in SCOPES:
-        raise OptionError(f"unknown scope {scope!r}", remedy=did_you_mean(scope, SCOPES))
+    """Makes a token with one of `archive.SCOPES`, or for an agent; it is shown this once, and only its hash is kept."""
+    if scope not in (*SCOPES, AGENT):
+        raise OptionError(f"unknown scope {scope!r}", remedy=did_you_mean(scope, (*SCOPES, AGENT)))
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise OptionError(
             f"a token's name has 1 to {_LONGEST_NAME} printable characters", remedy="name it after its user"
@@ -52,16 +53,26 @@ def add_token(connection: Connection, name: str, scope: str, *, expires_at: str 
     return token
 
 
-def find_token(connection: Connection, token: str) -> Token | None:
-    """What a token may do; None when it is unknown, revoked or expired."""
-    table, hashed = tables.tokens, _hash(token)
-    row = connection.execute(select(table).where(table.c.hash == hashed)).one_or_none()
-    if row is None or not hmac.compare_digest(row.hash, hashed):
-        return None
-    known = _token(row)
-    if known.expires_at and _moment(known.expires_at) <= _moment(_now()):
-        return None
-    return known
+def is_token(connection: Connection, name: str) -> bool:
+    """Whether there is a token of that name that has not expired."""
+    table = tables.tokens
+    found = connection.scalar(select(table.c.expires_at).where(table.c.name == plain(name)))
+    return found is not None and (not found or _moment(found) > _moment(_now()))
+
+
+def find_tokens(connection: Connection, tokens: Sequence[str]) -> dict[str, Token]:
+    """What each token may do; those that are unknown, revoked or expired are left out."""
+    hashes = {_hash(token): token for token in tokens}
+    now, found = _moment(_now()), dict[str, Token]()
+    for part in parts([*hashes]):
+        for row in find(connection, tables.tokens, ("hash", *_TOKEN), part):  # asked for with every request
+            known = Token(**dict(zip(_TOKEN, row[1:], strict=True)))
+            if row[0] in hashes and (not known.expires_at or _moment(known.expires_at) > now):
+                found[hashes[row[0]]] = known
+    return found
+
+
+_TOKEN = ("name", "scope", "made_at", "expires_at", "used_at")
 
 
 def is_use_recorded(token: Token) -> bool:
@@ -117,12 +128,23 @@ def add_line(connection: Connection, *, who: str, address: str, action: str, wha
     connection.execute(delete(table).where(table.c.id <= number - MOST_LINES))
 
 
-def lines(connection: Connection, *, limit: int = 100, before: int = 0) -> list[AuditEntry]:
-    """The newest lines of the audit log first; those before the line of a number, when one is given."""
+def lines(
+    connection: Connection, *, limit: int = 100, before: int = 0, who: str = "", action: str = "", words: str = ""
+) -> list[AuditEntry]:
+    """The newest lines of the audit log first; those before the line of a number, when one is given.
+
+    `who` and `action` are parts of what a line says there; each of the `words` stands anywhere in it.
+    """
     table = tables.audit
     query = select(table).order_by(table.c.id.desc()).limit(limit)
     if before:
         query = query.where(table.c.id < before)
+    for column, part in ((table.c.who, who), (table.c.action, action)):
+        if part:
+            query = query.where(column.icontains(plain(part), autoescape=True))
+    for word in words.split()[:_MOST_WORDS]:
+        columns = (table.c.who, table.c.address, table.c.action, table.c.what)
+        query = query.where(or_(*(column.icontains(plain(word), autoescape=True) for column in columns)))
     return [
         AuditEntry(id=row.id, at=row.at, who=row.who, address=row.address, action=row.action, what=row.what)
         for row in connection.execute(query)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from functools import cache, partial
+from typing import Any, cast
 
-from sqlalchemy import BigInteger, Column, Connection, Row, Select, bindparam, exists, func, select, union_all
+from sqlalchemy import Column, Connection, Row, Select, exists, func, select
 
 from benchwright.records import Status
 from benchwright.store.archive import ListedSeries, SeriesFilter
 from benchwright.store.sql import read, tables
 from benchwright.store.sql.codec import plain
-from benchwright.store.sql.counts import EVERYTHING, Tally
-from benchwright.store.sql.engine import for_each, parts
+from benchwright.store.sql.counts import EVERYTHING, Sums, Tally, WholeSum
+from benchwright.store.sql.engine import among, for_each, parts
+from benchwright.store.sql.series_index import SeriesIndex
 
 
 def points_tally() -> Tally[int, int]:
@@ -31,18 +32,30 @@ def _points(connection: Connection, above: int, upto: int) -> dict[int, int]:
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def list_series(connection: Connection, chosen: SeriesFilter, counts: Mapping[int, int]) -> list[ListedSeries]:
+def list_series(
+    connection: Connection, chosen: SeriesFilter, counts: Mapping[int, int], index: SeriesIndex
+) -> list[ListedSeries]:
     """The series that were chosen, in the order of their numbers; those without points only where keys name them."""
     table, points = tables.series, tables.points
     first, last = (_instant(order(points.c.at)) for order in (Column.asc, Column.desc))
     query = _apply_filter(select(table, first.label("first"), last.label("last")), chosen)
-    if not chosen.words and "*" not in chosen.case + chosen.metric:
+    if not chosen.words and not chosen.numbers and "*" not in chosen.case + chosen.metric:
         rows: Sequence[Row[Any]] = connection.execute(query.order_by(table.c.id).limit(chosen.limit)).all()
     else:
-        numbers = _fitting_numbers(connection, chosen)
-        rows = [row for part in parts(numbers) for row in connection.execute(query.where(table.c.id.in_(part))).all()]
-        rows.sort(key=lambda row: row.id)
+        rows = _read_rows(connection, query, chosen.numbers or index.find(connection, chosen), chosen.limit)
     return [_listed_series(row, counts.get(row.id, 0)) for row in rows]
+
+
+def _read_rows(connection: Connection, query: Select[Any], numbers: Sequence[int], limit: int) -> list[Row[Any]]:
+    """The first rows of these numbers that the query finds."""
+    table, rows = tables.series, list[Row[Any]]()
+    for part in parts(sorted(numbers)):
+        if len(rows) >= limit:
+            break
+        rows += connection.execute(
+            query.where(among(connection, table.c.id, part)).order_by(table.c.id).limit(limit - len(rows))
+        )
+    return rows
 
 
 def _instant(order: Any) -> Any:
@@ -65,27 +78,6 @@ def _apply_filter(query: Select[Any], chosen: SeriesFilter) -> Select[Any]:
     return query.where(exists().where(points.c.series_id == table.c.id))
 
 
-def _fitting_numbers(connection: Connection, chosen: SeriesFilter) -> list[int]:
-    """The numbers of the first `limit` series that fit patterns and words too, whatever the database."""
-    table = tables.series
-    columns = (table.c.id, table.c.case_name, table.c.params, table.c.metric)
-    case, metric = pattern(chosen.case or "*"), pattern(chosen.metric or "*")
-    words = plain(chosen.words).casefold().split()
-    found: list[int] = []
-    for row in connection.execute(_apply_filter(select(*columns), chosen).order_by(table.c.id)):
-        text = f"{row.case_name} {row.params} {row.metric}".casefold() if words else ""
-        if case.fullmatch(row.case_name) and metric.fullmatch(row.metric) and all(word in text for word in words):
-            found.append(row.id)
-            if len(found) >= chosen.limit:
-                break
-    return found
-
-
-def pattern(name: str) -> re.Pattern[str]:
-    """Returns the regular expression of a name in which only `*` is special."""
-    return re.compile(".*".join(map(re.escape, plain(name).split("*"))), re.DOTALL)
-
-
 def _listed_series(row: Any, count: int) -> ListedSeries:
     return ListedSeries(
         number=row.id,
@@ -102,7 +94,7 @@ def tails(connection: Connection, keys: Sequence[str], *, points: int = 30) -> d
     names = dict(_numbers(connection, keys))
     found: dict[str, list[float]] = {key: [] for key in dict.fromkeys(keys) if key in names}
     series = {number: key for key, number in names.items()}
-    for number, value in for_each(connection, [*series], lambda each: _tail(each, points)):
+    for (number,), (value,) in for_each(connection, [(number,) for number in series], lambda each: _tail(each, points)):
         found[series[number]].append(value)
     return {key: values[::-1] for key, values in found.items()}
 
@@ -110,7 +102,9 @@ def tails(connection: Connection, keys: Sequence[str], *, points: int = 30) -> d
 def _numbers(connection: Connection, keys: Sequence[str]) -> Iterator[tuple[str, int]]:
     table = tables.series
     for part in parts([plain(key) for key in keys]):
-        query = select(table.c.key, func.max(table.c.id)).where(table.c.key.in_(part)).group_by(table.c.key)
+        query = (
+            select(table.c.key, func.max(table.c.id)).where(among(connection, table.c.key, part)).group_by(table.c.key)
+        )
         yield from ((key, number) for key, number in connection.execute(query))
 
 
@@ -132,50 +126,70 @@ def around(connection: Connection, places: Sequence[tuple[str, str]], *, points:
     """
     numbers = dict(_numbers(connection, list(dict.fromkeys(key for key, _ in places))))
     began = dict(_beginnings(connection, list(dict.fromkeys(run for _, run in places))))
-    about = _select_around(points // 2)
-    found = []
-    for key, run in places:
-        number, at = numbers.get(key), began.get(run)
-        rows = () if number is None or at is None else connection.execute(about, {"series": number, "begin": at})
-        found.append([row.point for row in sorted(rows, key=lambda row: (row.at, row.result_id))])
-    return found
+    pairs = [(numbers.get(key), began.get(run)) for key, run in places]
+    known = [(number, at) for number, at in dict.fromkeys(pairs) if number is not None and at is not None]
+    found: dict[tuple[int, ...], list[tuple[Any, ...]]] = {pair: [] for pair in known}
+    for later in (False, True):
+        for pair, row in for_each(connection, known, partial(_select_side, most=points // 2, later=later)):
+            found[pair].append(row)
+    return [[row[2] for row in sorted(found.get(cast(tuple[int, ...], pair), ()))] for pair in pairs]
 
 
 def _beginnings(connection: Connection, runs: Sequence[str]) -> Iterator[tuple[str, int]]:
     table = tables.runs
     for part in parts([plain(run) for run in runs]):
         yield from (
-            (run, at) for run, at in connection.execute(select(table.c.run, table.c.at).where(table.c.run.in_(part)))
+            (run, at)
+            for run, at in connection.execute(
+                select(table.c.run, table.c.at).where(among(connection, table.c.run, part))
+            )
         )
 
 
-def _select_around(most: int) -> Any:
-    """The points of a `series` before an instant, `begin`, and from there on; `most` of each, in no order."""
+def _select_side(series: Any, begin: Any, *, most: int, later: bool) -> Select[Any]:
+    """The points of a series that are nearest to an instant: before it, or from there on."""
     points, results = tables.points, tables.results
-    series, begin = (bindparam(name, type_=BigInteger) for name in ("series", "begin"))
-    query = (
+    order = (points.c.at, points.c.result_id)
+    return (
         select(points.c.at, points.c.result_id, points.c.point)
         .join_from(points, results, results.c.id == points.c.result_id)
         .where(points.c.series_id == series, results.c.status == Status.OK.value)
+        .where(points.c.at >= begin if later else points.c.at < begin)
+        .order_by(*(order if later else (column.desc() for column in order)))
         .limit(most)
     )
-    before = query.where(points.c.at < begin).order_by(points.c.at.desc(), points.c.result_id.desc()).subquery()
-    after = query.where(points.c.at >= begin).order_by(points.c.at, points.c.result_id).subquery()
-    return union_all(select(before), select(after))
 
 
-def metric_names(connection: Connection) -> list[str]:
-    """Every metric that has a series, in alphabetical order."""
-    return sorted(connection.scalars(select(tables.series.c.metric).distinct()))
+def metric_directions(connection: Connection) -> dict[str, str]:
+    """Which direction of every metric is better, as most of the series that say one do."""
+    table = tables.series
+    query = select(table.c.metric, table.c.better, func.count()).group_by(table.c.metric, table.c.better)
+    rows = sorted(connection.execute(query), key=lambda row: (bool(row[1]), row[2]))  # of two, the last stays
+    found = {metric: better for metric, better, _ in rows}
+    return dict(sorted(found.items()))
 
 
-def totals(connection: Connection, points: Mapping[int, int]) -> dict[str, int]:
+def totals(connection: Connection, points: Sums[int, int], add_up: WholeSum) -> dict[str, int]:
     """How many runs, series, points and findings in each state there are."""
-    findings = tables.findings
-    query = select(findings.c.state, func.count()).group_by(findings.c.state)
     return {
-        "runs": connection.scalar(select(func.count()).select_from(tables.runs)) or 0,
+        "runs": connection.scalar(_count_runs()) or 0,
         "series": len(points),
-        "points": sum(points.values()),
-        **dict(connection.execute(query).all()),
+        "points": add_up(points),
+        **count_findings(connection),
     }
+
+
+def count_findings(connection: Connection) -> dict[str, int]:
+    """How many findings are in each state."""
+    return {row[0]: row[1] for row in connection.execute(_count_findings())}
+
+
+@cache
+def _count_runs() -> Select[Any]:
+    return select(func.count()).select_from(tables.runs)
+
+
+@cache
+def _count_findings() -> Select[Any]:
+    findings = tables.findings
+    return select(findings.c.state, func.count()).group_by(findings.c.state)

@@ -7,24 +7,32 @@ environment only the knobs and the moment change between results, so the rest is
 from __future__ import annotations
 
 import json
+import math
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from benchwright import schema
 from benchwright.errors import DecodeError, StoreError
-from benchwright.records import Case, Environment, Failure, Result, Run, Samples, Status
+from benchwright.records import Case, Environment, Failure, Metric, Result, Run, Samples, Status
+from benchwright.records.code import clean_repository
 from benchwright.records.findings import Finding
+from benchwright.records.prices import Price
+from benchwright.schema import quick_json
 from benchwright.schema.parsing import inflate, largest
+from benchwright.store.archive import CommitFacts
 from benchwright.store.sql import columns
 
 # What differs from one look at the same machine to the next, and so stays in the result's own document.
 _MOMENTARY = ("knobs", "collected_at")
-_LEVEL = 6
+_LEVEL = 3  # 4 % more bytes than the usual 6, in 60 % of its time
 _DECODER = json.JSONDecoder()
+_LONGEST_NUMBER = 40  # characters
+K = TypeVar("K")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +62,10 @@ def read_run(document: str, version: int, *, where: str) -> Run:
     return schema.open_document(_envelope("run", version, _loads(document, where)), Run, where=where)
 
 
-def subject(document: str, *, where: str) -> str:
-    """The subject of a run's revision, without reading the rest; "" when nobody knows it."""
+def commit_facts(document: str, *, where: str) -> CommitFacts:
+    """What a run tells of its revision in a line, without reading the rest; "" for what nobody knows."""
     revision = _loads(document, where).get("revision") or {}
-    return str(revision.get("subject", ""))
+    return CommitFacts(str(revision.get("subject", "")), clean_repository(str(revision.get("repository", ""))))
 
 
 def finding_document(finding: Finding) -> str:
@@ -65,6 +73,7 @@ def finding_document(finding: Finding) -> str:
     return _dumps(schema.encode(finding))
 
 
+@lru_cache(maxsize=2000)  # every page that tells of open findings reads the same ones again
 def read_finding(document: str, version: int, *, where: str) -> Finding:
     """The inverse of `finding_document`."""
     return schema.open_document(_envelope("finding", version, _loads(document, where)), Finding, where=where)
@@ -72,12 +81,56 @@ def read_finding(document: str, version: int, *, where: str) -> Finding:
 
 def environment_row(environment: Environment) -> EnvironmentRow:
     """The lasting part of an environment."""
+    known = _by_identity.get(id(environment))
+    if known is not None:
+        return cast(EnvironmentRow, known[1])
+    row = _environment_row(environment)
+    _remember(_by_identity, id(environment), (environment, row))
+    return row
+
+
+def _environment_row(environment: Environment) -> EnvironmentRow:
     lasting = {k: v for k, v in schema.encode(environment).items() if k not in _MOMENTARY}
-    return EnvironmentRow(
-        hash=schema.fingerprint({"format": schema.FORMAT, "environment": lasting}),
-        document=_compress(lasting),
-        key=schema.environment_key(environment),
-    )
+    text = quick_json.dumps(lasting)
+    row = _environments.get(text)
+    if row is None:
+        row = EnvironmentRow(
+            hash=schema.fingerprint({"format": schema.FORMAT, "environment": lasting}),
+            document=zlib.compress(text, _LEVEL),
+            key=schema.environment_key(environment),
+        )
+        if len(text) <= _LONGEST_REMEMBERED:
+            _remember(_environments, text, row)
+    return row
+
+
+def encoded_case(case: Case) -> tuple[Any, str]:
+    """A case as plain values, and its `schema.case_key`: both are made once of one that comes again and again."""
+    known = _by_identity.get(id(case))
+    if known is not None:
+        return cast(tuple[Any, str], known[1])
+    encoded = schema.encode(case)
+    text = quick_json.dumps(encoded)
+    key = _case_keys.get(text)
+    if key is None:
+        key = schema.case_key(case)
+        if len(text) <= _LONGEST_REMEMBERED:
+            _remember(_case_keys, text, key)
+    _remember(_by_identity, id(case), (case, (encoded, key)))
+    return encoded, key
+
+
+# What is made of the same words in thousands of results. Each is forgotten when there are too many.
+_environments: dict[bytes, EnvironmentRow] = {}
+_case_keys: dict[bytes, str] = {}
+_by_identity: dict[int, tuple[Case | Environment, Any]] = {}  # the record beside it holds its identity
+_MOST_REMEMBERED, _LONGEST_REMEMBERED = 1000, 16 << 10
+
+
+def _remember(known: dict[K, T], name: K, made: T) -> None:
+    if len(known) >= _MOST_REMEMBERED:
+        known.clear()
+    known[name] = made
 
 
 def read_environment(document: bytes, *, where: str) -> Environment:
@@ -85,18 +138,45 @@ def read_environment(document: bytes, *, where: str) -> Environment:
     return schema.decode(Environment, _loads(_expand(document, where), where), where=where)
 
 
-def result_document(result: Result) -> bytes:
-    """A result without its samples and without the lasting part of its environment."""
-    nowhere = replace(result.environment, machine={}, system={}, accelerators=(), runtimes={}, packages={})
-    data = schema.encode(replace(result, samples=(), environment=nowhere))
-    data["environment"] = {k: data["environment"][k] for k in _MOMENTARY}
+def result_document(result: Result, case: Any = None, metrics: Sequence[Any] | None = None) -> bytes:
+    """A result without its samples and without the lasting part of its environment.
+
+    `case` is the encoded case, for who has it at hand: rounds share one. So it is with `metrics`, which are finite.
+    """
+    data: dict[str, Any] = {}
+    for name in _RESULT_FIELDS:
+        if name == "case":
+            data[name] = schema.encode(result.case) if case is None else case
+        elif name == "metrics":
+            told = result.metrics if metrics is None else metrics
+            data[name] = told if metrics is not None or _are_finite(result.metrics) else schema.encode(told)
+        elif name == "environment":
+            data[name] = {part: schema.encode(getattr(result.environment, part)) for part in _MOMENTARY}
+        else:
+            data[name] = [] if name == "samples" else schema.encode(getattr(result, name))
     return _compress(data)
+
+
+def _are_finite(metrics: Sequence[Metric]) -> bool:
+    """Whether every number of these is finite for sure. A sum is not where any of its parts is not."""
+    for metric in metrics:
+        told = metric.estimate
+        total = told.point + (told.low or 0.0) + (told.high or 0.0) + told.confidence
+        if not math.isfinite(total + sum(metric.values) + (metric.least or 0.0) + (metric.most or 0.0)):
+            return False
+    return True
+
+
+_RESULT_FIELDS = tuple(field.name for field in fields(Result))
 
 
 def read_result(document: bytes, version: int, environment: bytes, *, where: str) -> Result:
     """The inverse of `result_document` and `environment_row`."""
     data = _loads(_expand(document, where), where)
-    data["environment"] = _loads(_expand(environment, where), where) | data["environment"]
+    knobs = data.get("environment")
+    if not isinstance(knobs, dict):
+        raise _damage_error(where, ValueError("it does not hold its environment"))
+    data["environment"] = _loads(_expand(environment, where), where) | knobs
     return schema.open_document(_envelope("result", version, data), Result, where=where)
 
 
@@ -107,6 +187,7 @@ class ResultFacts(NamedTuple):
     version: str
     failure: Failure | None  # without its log
     verdict: str
+    price: Price | None = None
 
 
 def glance(document: bytes, status: str, *, where: str) -> ResultFacts:
@@ -131,7 +212,30 @@ def glance(document: bytes, status: str, *, where: str) -> ResultFacts:
         version=version,
         failure=schema.decode(Failure, {**error, "log_tail": ""}, where=where) if error else None,
         verdict=str(instrument.get("verdict", "")),
+        price=_price(text),
     )
+
+
+def _price(text: bytes) -> Price | None:
+    """The price of the machine among a result's details; None where there is none, or none that can be read."""
+    start = text.rfind(b'"price":{"provider":')
+    if start >= 0:
+        start += len(b'"price":')
+        return _read_price(text[start : text.find(b"}", start) + 1])
+    start = text.rfind(b'"cost_per_hour":')
+    if start < 0:
+        return None
+    start += len(b'"cost_per_hour":')
+    return _read_price(text[start : start + _LONGEST_NUMBER])
+
+
+@lru_cache(maxsize=500)  # a few prices stand in all results
+def _read_price(text: bytes) -> Price | None:
+    try:
+        told = _DECODER.raw_decode(text.decode("ascii"))[0]
+        return schema.decode(Price, told, where="price") if isinstance(told, dict) else Price.bare(float(told))
+    except (ValueError, TypeError, DecodeError):  # a benchmark may call something of its own so
+        return None
 
 
 def _last_value(text: bytes, name: bytes) -> Any:
@@ -163,7 +267,12 @@ def read_samples(row: SamplesRow, *, where: str) -> Samples:
 
 def params_text(case: Case) -> str:
     """What tells a case from others of the same name, as compact JSON."""
-    return _dumps(schema.encode(case.params))
+    return text_of_params(case.params)
+
+
+def text_of_params(params: Mapping[str, Any]) -> str:
+    """Parameters as compact JSON, as the series have them."""
+    return _dumps(schema.encode(params))
 
 
 def microseconds(instant: str, *, where: str) -> int:
@@ -224,7 +333,7 @@ def _loads(text: str | bytes, where: str) -> Any:
 
 
 def _compress(data: Any) -> bytes:
-    return zlib.compress(_dumps(data).encode("ascii"), _LEVEL)
+    return zlib.compress(quick_json.dumps(data), _LEVEL)
 
 
 def _expand(document: bytes, where: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -38,6 +38,7 @@ class Database:
         self._place = str(self._file or self._engine.url.render_as_string(hide_password=True))
         self._reader = engines.reading(self._engine)
         self._one_writer = threading.Lock()
+        self._take_turn: Callable[[], AbstractContextManager[None]] = nullcontext
         self._held = threading.local()
         if self._file and not self._file.exists():
             self._make_folder(self._file, create)
@@ -52,20 +53,30 @@ class Database:
         if self._file is not None:
             self._presence = Presence(self._file)
 
+    def take_turns(self, turn: Callable[[], AbstractContextManager[None]]) -> None:
+        """Has writers to a file wait for each other in `turn`, which other processes hold too; a server has its own."""
+        if self._file is not None:
+            self._take_turn = turn
+
     @property
     def place(self) -> str:
         """Where it is, as its errors name it: a file, or an address without the password."""
         return self._place
 
-    def confirm(self) -> None:
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another process does the work: a database server does, a file is written by this process."""
+        return self._file is None
+
+    def confirm(self, *, is_last: bool = False) -> None:
         """Raises a `StoreLostError` when the file that this object wrote to is no longer the one in place."""
         if self._presence is not None and self._has_written:
-            self._presence.confirm()
+            self._presence.confirm(is_last=is_last)
 
     def close(self) -> None:
         """Ends the connection; a `StoreLostError` when what was written is no longer in place."""
         try:
-            self.confirm()
+            self.confirm(is_last=True)
         finally:
             self._has_written = False  # told once
             self._engine.dispose()
@@ -98,6 +109,7 @@ class Database:
         with self._one_writer:
             try:
                 with (
+                    self._take_turn(),
                     explain_errors(self._place, self._file),
                     self._engine.connect() as connection,
                     engines.writing(connection).begin(),

@@ -9,31 +9,71 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from sqlalchemy import Connection, Select, delete, insert, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, and_, delete, insert, or_, select, true
 from sqlalchemy import update as update_rows
 
 from benchwright import schema
 from benchwright.errors import StoreError, did_you_mean
-from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold
-from benchwright.store.sql import codec, tables
+from benchwright.records import causes as cause_rules
+from benchwright.records.causes import PREFIX
+from benchwright.records.findings import BISECTED, Finding, FindingChanges, Mute, Remark, State, Threshold, Triage
+from benchwright.store.sql import causes, codec, tables
 from benchwright.store.sql.codec import plain
-from benchwright.store.sql.engine import lock_findings
+from benchwright.store.sql.engine import lock_findings, parts
 
 _SHOWN = 5
+_SERIES = 10_000  # series, or ids, that one statement names
 
 
 def newest(
-    connection: Connection, *, states: Sequence[State] = (), series: Sequence[str] = (), limit: int = 1000
+    connection: Connection,
+    *,
+    states: Sequence[State] = (),
+    series: Sequence[str] = (),
+    limit: int = 1000,
+    cause: str = "",
+    skip: int = 0,
+    ids: Sequence[str] = (),
+    before: str = "",
 ) -> list[Finding]:
-    """The newest findings first, of these states and series where any are named."""
+    """The newest findings first, of these states, series, cause and ids where any are named, without the first few."""
     table = tables.findings
     query = _select_documents()
+    if cause:
+        heads = tables.finding_heads
+        query = query.join(heads, heads.c.finding_id == table.c.id).where(
+            heads.c.cause == causes.find(connection, cause)
+        )
     if states:
         query = query.where(table.c.state.in_([state.value for state in states]))
-    if series:
-        query = query.where(table.c.series.in_([plain(key) for key in series]))
-    rows = connection.execute(query.order_by(table.c.at.desc(), table.c.id.desc()).limit(limit))
-    return [_finding(row) for row in rows]
+    if before:
+        query = query.where(_is_after(connection, before))
+    query = query.order_by(table.c.at.desc(), table.c.id.desc())
+    keys, names = (list(dict.fromkeys(map(plain, given))) for given in (series, ids))
+    if len(keys) <= _SERIES and len(names) <= _SERIES:
+        query = query.where(table.c.series.in_(keys)) if keys else query
+        query = query.where(table.c.finding.in_(names)) if names else query
+        return [_finding(row) for row in connection.execute(query.limit(limit).offset(skip))]
+    # A look at a large run asks for more series than a statement takes parameters.
+    query = query.add_columns(table.c.at, table.c.id).limit(skip + limit)
+    of_series, of_ids = _conditions(table.c.series, keys), _conditions(table.c.finding, names)
+    found = [row for a in of_series for b in of_ids for row in connection.execute(query.where(a, b))]
+    found.sort(key=lambda row: (row.at, row.id), reverse=True)
+    return [_finding(row) for row in found[skip : skip + limit]]
+
+
+def _conditions(column: Column[str], values: Sequence[str]) -> list[ColumnElement[bool]]:
+    """Whether the column holds one of the values, in as many conditions as statements are needed; none are all."""
+    return [column.in_(part) for part in parts(values, _SERIES)] or [true()]
+
+
+def _is_after(connection: Connection, finding: str) -> ColumnElement[bool]:
+    """Whether a row comes after this finding, where the newest is the first."""
+    table = tables.findings
+    last = connection.execute(select(table.c.at, table.c.id).where(table.c.finding == plain(finding))).one_or_none()
+    if last is None:
+        raise StoreError(f"no finding {finding!r} in this store", remedy="begin with the newest findings again")
+    return or_(table.c.at < last.at, and_(table.c.at == last.at, table.c.id < last.id))
 
 
 def find(connection: Connection, reference: str) -> Finding:
@@ -60,8 +100,10 @@ def keep(connection: Connection, finding: Finding) -> Finding:
         if other.id == finding.id or _is_same(other, finding):
             return other
     at = codec.microseconds(finding.found_at, where=f"finding {finding.id}: found_at")
+    finding = causes.assign(connection, finding)
     row = {"finding": plain(finding.id), "series": plain(finding.series), "at": at}
-    connection.execute(insert(tables.findings), row | _content(finding))
+    number = connection.scalar(insert(tables.findings).values(row | _content(finding)).returning(tables.findings.c.id))
+    causes.add_head(connection, number, finding)
     return finding
 
 
@@ -78,16 +120,93 @@ def update(
     """Changes fields of a finding and adds a line to its story."""
     lock_findings(connection)
     known = find(connection, reference)
-    if fixed := {"id", "series", "remarks"} & changes.keys():
+    if fixed := {"id", "series", "remarks", "cause"} & changes.keys():
         raise ValueError(f"the field {min(fixed)} of a finding cannot be changed")
-    remarks = (*known.remarks, remark) if remark else known.remarks
     fields: dict[str, Any] = {**changes}
     if "why" in changes:
         fields["why"] = {**known.why, **changes["why"]}
-    changed = replace(known, remarks=remarks, **fields)
-    table = tables.findings
-    connection.execute(update_rows(table).where(table.c.finding == plain(known.id)).values(**_content(changed)))
+    changed = _rewrite(connection, replace(known, **fields), [remark] if remark else [])
+    if remark and remark.what == BISECTED:
+        causes.settle_places(connection, changed)
     return changed
+
+
+def _rewrite(connection: Connection, finding: Finding, remarks: Sequence[Remark] = ()) -> Finding:
+    """Writes a finding that was changed, with these lines added to its story."""
+    finding = replace(finding, remarks=(*finding.remarks, *remarks))
+    table = tables.findings
+    connection.execute(update_rows(table).where(table.c.finding == plain(finding.id)).values(**_content(finding)))
+    causes.change_head(connection, finding)
+    return finding
+
+
+# ---- several at once ----
+
+
+def triage(
+    connection: Connection, references: Sequence[str], wish: Triage, *, who: str = "", at: str = ""
+) -> list[Finding]:
+    """Does with these findings, and those of these causes, what somebody wishes; returns those that it changed.
+
+    Either all of it is done or nothing. Of a cause, only the findings are meant that `Triage.meant` names.
+    """
+    lock_findings(connection)
+    changed = []
+    for finding in _meant(connection, references, wish):
+        if steps := wish.steps(finding, who, at):
+            fields: dict[str, Any] = {name: value for _, changes in steps for name, value in changes.items()}
+            changed.append(_rewrite(connection, replace(finding, **fields), [remark for remark, _ in steps]))
+    return changed
+
+
+def split(
+    connection: Connection, references: Sequence[str], *, who: str = "", at: str = "", comment: str = ""
+) -> list[Finding]:
+    """Takes these findings out of their causes, into one of their own; what is found later does not join it."""
+    lock_findings(connection)
+    chosen = _meant(connection, references)
+    if not chosen:
+        raise StoreError("nothing to split", remedy="name the findings that have another cause")
+    cause = cause_rules.split_id(finding.id for finding in chosen)
+    return _move(connection, chosen, cause, Remark(at=at, who=who, what="split", text=comment))
+
+
+def join(
+    connection: Connection, references: Sequence[str], *, who: str = "", at: str = "", comment: str = ""
+) -> list[Finding]:
+    """Gives these findings, and those of these causes, the cause of the first; what is found later joins that."""
+    lock_findings(connection)
+    if len(references) < 2:
+        raise StoreError("nothing to join", remedy="name two causes, or a cause and a finding")
+    cause = _meant(connection, references[:1])[0].cause
+    chosen = _meant(connection, references[1:])
+    moved = _move(connection, chosen, cause, Remark(at=at, who=who, what="joined", text=comment))
+    for other in {finding.cause for finding in chosen} - {cause}:
+        if not causes.heads(connection, cause=other, limit=1):
+            causes.move_places(connection, other, cause)
+    return moved
+
+
+def _move(connection: Connection, chosen: Sequence[Finding], cause: str, remark: Remark) -> list[Finding]:
+    moved = []
+    for finding in chosen:
+        if finding.cause != cause:
+            text = f"from {finding.cause} to {cause}. {remark.text}".removesuffix(" ").removesuffix(".")
+            moved.append(_rewrite(connection, replace(finding, cause=cause), [replace(remark, text=text)]))
+    return moved
+
+
+def _meant(connection: Connection, references: Sequence[str], wish: Triage | None = None) -> list[Finding]:
+    """The findings of these ids, and of the causes of these, each once."""
+    found: dict[str, Finding] = {}
+    for reference in references:
+        if reference.startswith(PREFIX):
+            members = causes.members(connection, causes.find(connection, reference))
+            found |= {one.id: one for one in (wish.meant(members) if wish else members)}
+        else:
+            one = find(connection, reference)
+            found[one.id] = one
+    return list(found.values())
 
 
 def _content(finding: Finding) -> dict[str, Any]:

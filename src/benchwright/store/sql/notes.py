@@ -27,7 +27,15 @@ def list_annotations(connection: Connection, series: str | None) -> list[Annotat
     if series is not None:
         query = query.where(table.c.series.in_(["", plain(series)]))
     return [
-        Annotation(id=row.id, series=row.series, at=row.at, text=row.text, who=row.who, made_at=row.made_at)
+        Annotation(
+            id=row.id,
+            series=row.series,
+            at=row.at,
+            text=row.text,
+            who=row.who,
+            made_at=row.made_at,
+            kind=row.kind,
+        )
         for row in connection.execute(query)
     ]
 
@@ -43,6 +51,7 @@ def annotate(connection: Connection, annotation: Annotation) -> Annotation:
         "text": plain(annotation.text),
         "who": plain(annotation.who),
         "made_at": plain(made_at),
+        "kind": plain(annotation.kind),
     }
     number = connection.execute(insert(tables.series_notes).returning(tables.series_notes.c.id), row).scalar_one()
     return replace(annotation, id=number, made_at=made_at)

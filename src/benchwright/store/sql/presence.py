@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 import urllib.parse
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import NamedTuple
 from benchwright.errors import StoreLostError
 
 _LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")  # how a write-ahead log begins, in either order of bytes
+_PAUSE = 10  # times as long as a check took, until the next
 _CHECKED = 16 << 20  # bytes: a file up to this size is checked whole whenever it has changed
 # Two files mixed can be sound as a database, and still no store.
 _WITHOUT_DOCUMENT = "SELECT id FROM results EXCEPT SELECT result_id FROM documents LIMIT 1"
@@ -36,14 +38,18 @@ class Presence:
     """The file of a store as it was when it was opened, and its write-ahead log where it has one.
 
     The file itself is never opened here: closing it would drop the locks that SQLite holds on it in this process.
+    Where commits follow each other closely, not every one is followed by a check of the whole file: that would take
+    longer than they do. The last one is, when the store is closed.
     """
 
     def __init__(self, file: Path) -> None:
         self._file, self._log = file, file.with_name(f"{file.name}-wal")
         self._lock = threading.Lock()
         self._seen, self._log_seen = _identify(file), _identify(self._log)
+        self._is_unchecked = False  # the file has changed since it was checked
+        self._next_check = 0.0  # time.monotonic
 
-    def confirm(self) -> None:
+    def confirm(self, *, is_last: bool = False) -> None:
         """Raises a `StoreLostError` unless what was committed can be found where the store's path points."""
         with self._lock:
             before, now = self._seen, _identify(self._file)
@@ -55,8 +61,14 @@ class Presence:
                 raise self._loss_error("was cut to nothing")
             self._confirm_log()
             shrunk = before is not None and now.size < before.size
-            if (shrunk or now.size <= _CHECKED) and now != before and (fault := _fault(self._file)):
-                raise self._loss_error(f"was {'cut' if shrunk else 'changed'} by something else ({fault})")
+            self._is_unchecked |= now != before
+            is_due = is_last or shrunk or time.monotonic() >= self._next_check
+            if self._is_unchecked and (shrunk or now.size <= _CHECKED) and is_due:
+                began = time.monotonic()
+                if fault := _fault(self._file):
+                    raise self._loss_error(f"was {'cut' if shrunk else 'changed'} by something else ({fault})")
+                self._is_unchecked = False
+                self._next_check = time.monotonic() + _PAUSE * (time.monotonic() - began)
             self._seen = now
 
     def _confirm_log(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +10,14 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Connection, Row, Select, and_, bindparam, exists, func, or_, select
 
 from benchwright.errors import StoreError, UserError
-from benchwright.records import CALIBRATION_TAG, Estimate, Result, Run, Samples, Status
+from benchwright.records import CALIBRATION_TAG, CONTROL_TAG, Estimate, Result, Run, Samples, Status
 from benchwright.store import Miss, Point, RunSummary, Series
 from benchwright.store.sql import codec, tables
+from benchwright.store.sql.case_names import is_named
 from benchwright.store.sql.codec import SamplesRow, plain
-from benchwright.store.sql.engine import parts
+from benchwright.store.sql.engine import among, parts
 
-_FAILED = (Status.FAILED.value, Status.TIMEOUT.value, Status.KILLED.value, Status.REFUSED.value)
+FAILED = (Status.FAILED.value, Status.TIMEOUT.value, Status.KILLED.value, Status.REFUSED.value)
 
 
 def run(connection: Connection, run_id: str, *, samples: bool = True) -> Run:
@@ -121,15 +121,21 @@ def samples_of(connection: Connection, number: int, where: str) -> tuple[Samples
 # ---- lists ----
 
 
-def run_ids(connection: Connection) -> Iterator[str]:
-    """Every run's id, in the order in which they were added."""
-    return iter(connection.scalars(select(tables.runs.c.run).order_by(tables.runs.c.id)).all())
+def run_ids(connection: Connection, *, after: str = "", limit: int = 0) -> Iterator[str]:
+    """Every run's id, in the order in which they were added: those after a run, and at most so many, if asked."""
+    table = tables.runs
+    query = select(table.c.run).order_by(table.c.id)
+    if after:
+        query = query.where(table.c.id > number_of(connection, after))
+    return iter(connection.scalars(query.limit(limit) if limit else query).all())
 
 
-def case_names(connection: Connection) -> list[str]:
-    """Every name a case was measured under, in order of the alphabet."""
-    names = tables.series.c.case_name
-    return sorted(connection.scalars(select(names).distinct()))
+def number_of(connection: Connection, run: str) -> int:
+    """The row of the run that a page ended with."""
+    number = connection.scalar(select(tables.runs.c.id).where(tables.runs.c.run == plain(run)))
+    if number is None:
+        raise StoreError(f"no run {run!r} in this store", remedy="begin with the newest runs again")
+    return int(number)
 
 
 def headers() -> Select[Any]:
@@ -141,37 +147,75 @@ def headers() -> Select[Any]:
 def is_run() -> ColumnElement[bool]:
     """Whether a row of `runs` counts as a run: not when every result was refused before anything was measured.
 
-    Nor what keeps a calibration of a machine. A run without results, which has just begun or was cut off, counts.
+    Nor what keeps a calibration of a machine, or its control benchmark. A run without results, which has just begun or
+    was cut off, counts.
     """
     results = tables.results.alias()  # a name of its own: the query around it may look at results as well
     mine = results.c.run_id == tables.runs.c.id
     measured = or_(exists().where(mine, results.c.status != Status.REFUSED.value), ~exists().where(mine))
     tags = tables.run_tags.alias()
-    return and_(measured, ~exists().where(tags.c.run_id == tables.runs.c.id, tags.c.tag == CALIBRATION_TAG))
+    aside = tags.c.tag.in_((CALIBRATION_TAG, CONTROL_TAG))
+    return and_(measured, ~exists().where(tags.c.run_id == tables.runs.c.id, aside))
 
 
-def summaries(connection: Connection, *, limit: int = 20, tag: str = "", tries: bool = False) -> list[RunSummary]:
+def summaries(
+    connection: Connection, *, limit: int = 20, tag: str = "", tries: bool = False, before: str = ""
+) -> list[RunSummary]:
     """The newest runs first; with `tries`, also what was refused before anything was measured."""
     query = headers() if tries else headers().where(is_run())
+    if before:
+        query = query.where(tables.runs.c.id < number_of(connection, before))
     if tag:
         query = query.join(tables.run_tags).where(tables.run_tags.c.tag == plain(tag))
-    return summarise(connection, query, limit=limit)
+    return summarise(connection, query, RunAmounts(), limit=limit)
 
 
-def summarise(connection: Connection, query: Select[Any], *, limit: int) -> list[RunSummary]:
+def summarise(connection: Connection, query: Select[Any], amounts: RunAmounts, *, limit: int) -> list[RunSummary]:
     """The newest of the runs that a query of `headers` finds: those that were added last.
 
     Not those that began last: a machine whose clock was ahead once would stay the newest for as long.
     """
     headers = connection.execute(query.order_by(tables.runs.c.id.desc()).limit(limit)).all()
+    found = amounts(connection, [header.id for header in headers])
+    return [_summary(header, *found.get(header.id, ((), 0, 0))) for header in headers]
+
+
+Amount = tuple[tuple[str, ...], int, int]  # cases, results, failed results
+
+
+class RunAmounts:
+    """What the results of runs amount to, remembered for as long as a run has the same results."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[tuple[int, int], Amount]] = {}  # by row: results and the newest of them, and what
+
+    def __call__(self, connection: Connection, numbers: Sequence[int]) -> dict[int, Amount]:
+        """Cases, results and failed results of the runs in these rows that have any result."""
+        table, now = tables.results, dict[int, tuple[int, int]]()
+        for part in parts(numbers):
+            query = select(table.c.run_id, func.count(), func.max(table.c.id)).group_by(table.c.run_id)
+            these = query.where(among(connection, table.c.run_id, part))
+            now |= {run: (count, last) for run, count, last in connection.execute(these)}
+        known = {run: self._kept[run][1] for run in now if run in self._kept and self._kept[run][0] == now[run]}
+        found = _count_results(connection, [run for run in now if run not in known])
+        if len(self._kept) > _REMEMBERED:
+            self._kept = {}
+        self._kept |= {run: (now[run], amount) for run, amount in found.items()}
+        return known | found
+
+
+_REMEMBERED = 2000  # runs
+
+
+def _count_results(connection: Connection, numbers: Sequence[int]) -> dict[int, Amount]:
     cases: dict[int, dict[str, None]] = defaultdict(dict)
     counts: dict[int, int] = defaultdict(int)
     failed: dict[int, int] = defaultdict(int)
-    for row in _count_statuses(connection, [header.id for header in headers]):
+    for row in _count_statuses(connection, numbers):
         cases[row.run_id][row.case_name] = None
         counts[row.run_id] += row.number
-        failed[row.run_id] += row.number if row.status in _FAILED else 0
-    return [_summary(header, tuple(cases[header.id]), counts[header.id], failed[header.id]) for header in headers]
+        failed[row.run_id] += row.number if row.status in FAILED else 0
+    return {run: (tuple(names), counts[run], failed[run]) for run, names in cases.items()}
 
 
 def _count_statuses(connection: Connection, numbers: Sequence[int]) -> Iterator[Row[Any]]:
@@ -180,7 +224,7 @@ def _count_statuses(connection: Connection, numbers: Sequence[int]) -> Iterator[
     for part in parts(numbers):
         yield from connection.execute(
             select(table.c.run_id, table.c.case_name, table.c.status, func.count().label("number"))
-            .where(table.c.run_id.in_(part))
+            .where(among(connection, table.c.run_id, part))
             .group_by(table.c.run_id, table.c.case_name, table.c.status)
             .order_by(func.min(table.c.id))
         )
@@ -214,10 +258,28 @@ def _summary(header: Any, cases: tuple[str, ...], results: int, failed: int) -> 
 
 # ---- history ----
 
+_SERIES = 1000  # that come together where only so many points are wanted
 
-def history(connection: Connection, case: str, *, metrics: Sequence[str] = (), limit: int = 1000) -> list[Series]:
-    """The series of the cases that match, each with its newest points, oldest first."""
-    return [series_of(row, _points(connection, row.id, limit)) for row in _matching_series(connection, case, metrics)]
+
+def history(
+    connection: Connection,
+    case: str,
+    *,
+    metrics: Sequence[str] = (),
+    limit: int = 1000,
+    skip: int = 0,
+    most: int = 0,
+) -> list[Series]:
+    """The series of the cases that match, each with its newest points, oldest first; `most` of them all, if asked."""
+    found: list[Series] = []
+    held = 0
+    for row in _matching_series(connection, case, metrics, skip, most):
+        points = _points(connection, row.id, limit)
+        held += len(points) + 1
+        if most and found and held > most:
+            break
+        found.append(series_of(row, points))
+    return found
 
 
 def series_of(row: Any, points: tuple[Point, ...] = ()) -> Series:
@@ -234,24 +296,15 @@ def series_of(row: Any, points: tuple[Point, ...] = ()) -> Series:
     )
 
 
-def _matching_series(connection: Connection, case: str, metrics: Sequence[str]) -> Sequence[Row[Any]]:
+def _matching_series(
+    connection: Connection, case: str, metrics: Sequence[str], skip: int, most: int
+) -> Sequence[Row[Any]]:
     table = tables.series
-    query = select(table).where(table.c.case_name.in_(matching_names(connection, table.c.case_name, case)))
+    query = select(table).where(is_named(connection, table.c.case_name, case))
     if metrics:
         query = query.where(table.c.metric.in_([plain(metric) for metric in metrics]))
-    return connection.execute(query.order_by(table.c.id)).all()
-
-
-def matching_names(connection: Connection, column: Column[str], case: str) -> list[str]:
-    """The names in `column` that `case` matches, in which `*` stands for anything."""
-    name = plain(case)
-    if "*" not in name:
-        return [name]
-    pattern = re.sub(r"([%_\\])", r"\\\1", name).replace("*", "%")
-    found = connection.scalars(select(column).where(column.like(pattern, escape="\\")).distinct())
-    # LIKE ignores case in one database and not in the other; here it counts.
-    exact = re.compile(".*".join(map(re.escape, name.split("*"))), re.DOTALL)
-    return [text for text in found if exact.fullmatch(text)]
+    query = query.order_by(table.c.id).offset(skip)
+    return connection.execute(query.limit(min(most, _SERIES)) if most else query).all()
 
 
 def misses(connection: Connection, case: str, *, limit: int = 20) -> list[Miss]:
@@ -263,7 +316,7 @@ def misses(connection: Connection, case: str, *, limit: int = 20) -> list[Miss]:
         )
         .join(tables.runs, tables.runs.c.id == table.c.run_id)
         .where(
-            table.c.case_name.in_(matching_names(connection, table.c.case_name, case)),
+            is_named(connection, table.c.case_name, case),
             table.c.status != Status.OK.value,
         )
         .where(is_run())
@@ -301,6 +354,9 @@ def _miss(row: Any) -> Miss:
     )
 
 
+_ESTIMATE = ("point", "low", "high", "confidence", "method")
+
+
 def _select_newest_points() -> Select[Any]:
     points, results = tables.points, tables.results
     return (
@@ -311,6 +367,7 @@ def _select_newest_points() -> Select[Any]:
             results.c.started_at,
             results.c.status,
             results.c.revision,
+            tables.branch_of_point(),
             points.c.point,
             points.c.low,
             points.c.high,
@@ -336,7 +393,8 @@ def _points(connection: Connection, series: int, limit: int) -> tuple[Point, ...
             started_at=started_at,
             status=codec.read_status(status),
             revision=revision,
-            estimate=Estimate(point=point, low=low, high=high, confidence=confidence, method=method),
+            estimate=Estimate(**dict(zip(_ESTIMATE, estimate, strict=True))),
+            branch=branch,
         )
-        for run, result, number, started_at, status, revision, point, low, high, confidence, method in reversed(rows)
+        for run, result, number, started_at, status, revision, branch, *estimate in reversed(rows)
     )

@@ -11,8 +11,9 @@ from sqlalchemy import Connection, Select, func, or_, select
 from benchwright.errors import StoreError, did_you_mean
 from benchwright.store.lookup import names_of
 from benchwright.store.sql import tables
+from benchwright.store.sql.case_names import is_named
 from benchwright.store.sql.codec import plain
-from benchwright.store.sql.read import is_run, matching_names
+from benchwright.store.sql.read import is_run
 
 _LAST = re.compile(r"last(?:~([0-9]{1,18}))?(?::(.+))?", re.DOTALL)  # a database counts to 2**63
 _SHOWN = 5
@@ -46,8 +47,8 @@ def _nth_run_of(connection: Connection, back: int, target: str) -> str:
     """The run that lies `back` runs before the newest one that measured the target."""
     table = tables.results
     for name in names_of(target):
-        cases = matching_names(connection, table.c.case_name, name)
-        measured = tables.runs.c.id.in_(select(table.c.run_id).where(table.c.case_name.in_(cases))) & is_run()
+        named = is_named(connection, table.c.case_name, name)
+        measured = tables.runs.c.id.in_(select(table.c.run_id).where(named)) & is_run()
         there = connection.scalar(select(func.count()).select_from(tables.runs).where(measured)) or 0
         if there > back:
             return str(connection.scalar(_newest_first().where(measured).offset(back).limit(1)))

@@ -32,6 +32,10 @@ class SqlRows:
         number: int | None = self._connection.scalar(statement, row)
         return number
 
+    def add_new(self, table: str, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> Mapping[Any, int]:
+        """Adds rows unless one of the same unique name is there; the numbers of those that were added."""
+        return engine.insert_numbered(self._connection, self._tables[table], names, rows, only_new=True)
+
     def add_tuples(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Adds rows with all columns, in the table's order."""
         engine.insert_tuples(self._connection, self._tables[table], rows)

@@ -82,7 +82,7 @@ class SqliteRunWriter:
         """Ends the connection; a `StoreLostError` when what was written is no longer in place."""
         try:
             if self._has_written:
-                self._presence.confirm()
+                self._presence.confirm(is_last=True)
         finally:
             self._has_written = False  # told once
             self._connection.close()
@@ -121,6 +121,11 @@ class SqliteRows:
         statement = f"{_insertion(table, row)} ON CONFLICT DO NOTHING RETURNING id"
         found = self._connection.execute(statement, tuple(row.values())).fetchall()
         return int(found[0][0]) if found else None
+
+    def add_new(self, table: str, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> Mapping[Any, int]:
+        """Adds rows unless one of the same unique name is there; the numbers of those that were added."""
+        statement = f"{_insertion(table, names)} ON CONFLICT DO NOTHING RETURNING {names[0]}, id"
+        return dict(found for row in rows for found in self._connection.execute(statement, row).fetchall())
 
     def add_tuples(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Adds rows with all columns, in the table's order."""

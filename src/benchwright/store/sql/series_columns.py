@@ -29,16 +29,17 @@ if TYPE_CHECKING:
     Array = numpy.ndarray[Any, numpy.dtype[Any]]
 
 _LONG = 5_000  # points; fewer are read in a few milliseconds
-_MOST = 1_000_000  # points remembered in all: 60 MB
+_MOST = 1_000_000  # points remembered in all: 80 MB
 
 
 @dataclass(frozen=True, slots=True)
 class _Points:
-    """Points in order of time. `arrays["run"]` and `arrays["revision"]` index the names."""
+    """Points in order of time. `arrays["run"]`, `arrays["revision"]` and `arrays["branch"]` index the names."""
 
     arrays: dict[str, Array]
     runs: tuple[str, ...]
     revisions: tuple[str, ...]
+    branches: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.arrays["at"])
@@ -122,21 +123,23 @@ def _read(
     cursor = connection.execute(query, parameters).cursor
     assert cursor is not None
     rows = cells.check_rows(cursor.fetchall(), _KINDS)
-    at, result, run, revision, *numbers = zip(*rows, strict=True) if rows else [()] * 7
+    at, result, run, revision, branch, *numbers = zip(*rows, strict=True) if rows else [()] * len(_KINDS)
     runs, revisions = _places(known.runs if known else ()), _places(known.revisions if known else ())
+    branches = _places(known.branches if known else ())
     columns: dict[str, Iterable[int]] = {
         "at": at,
         "result": result,
         "run": _index_names(run, runs),
         "revision": _index_names(revision, revisions),
+        "branch": _index_names(branch, branches),
     }
     arrays: dict[str, Array] = {name: numpy.array(values, dtype=numpy.int64) for name, values in columns.items()}
-    for name, values in zip(("point", "low", "high"), numbers, strict=True):
+    for name, values in zip(("point", "low", "high", "confidence"), numbers, strict=True):
         arrays[name] = numpy.array(values, dtype=numpy.float64)  # None becomes NaN
-    return _sort_points(_Points(arrays, tuple(runs), tuple(revisions)))
+    return _sort_points(_Points(arrays, tuple(runs), tuple(revisions), tuple(branches)))
 
 
-_KINDS = (*[WHOLE] * 2, *[TEXT] * 2, *[NUMBER] * 3)  # of the columns of `_points_where`
+_KINDS = (*[WHOLE] * 2, *[TEXT] * 3, *[NUMBER] * 4)  # of the columns of `_points_where`
 
 
 def _places(names: Sequence[str]) -> dict[str, int]:
@@ -186,19 +189,21 @@ def _recent() -> Select[Any]:
 
 
 def _points_where(condition: ColumnElement[bool]) -> Select[Any]:
-    points, results = tables.points, tables.results
+    points, results, runs = tables.points, tables.results, tables.runs
     return (
         select(
             points.c.at,
             points.c.result_id,
-            tables.runs.c.run,
+            runs.c.run,
             results.c.revision,
+            tables.branch_of_point(),
             points.c.point,
             points.c.low,
             points.c.high,
+            points.c.confidence,
         )
         .join_from(points, results, results.c.id == points.c.result_id)
-        .join(tables.runs, tables.runs.c.id == results.c.run_id)
+        .join(runs, runs.c.id == results.c.run_id)
         .where(condition, results.c.status == Status.OK.value)
     )
 
@@ -208,6 +213,7 @@ def _columns(points: _Points) -> Columns:
     arrays = points.arrays
     run, runs = _used_names(arrays["run"], points.runs)
     revision, revisions = _used_names(arrays["revision"], points.revisions)
+    branch, branches = _used_names(arrays["branch"], points.branches)
     return Columns(
         at=arrays["at"],
         point=arrays["point"],
@@ -218,6 +224,9 @@ def _columns(points: _Points) -> Columns:
         result=arrays["result"],
         runs=runs,
         revisions=revisions,
+        confidence=arrays["confidence"],
+        branch=branch,
+        branches=branches,
     )
 
 

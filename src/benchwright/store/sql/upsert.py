@@ -49,7 +49,7 @@ def _put(connection: Connection, known: write.KnownIds, place: str, upload: Uplo
 
 
 def _is_same(connection: Connection, kept: read.KeptResult, upload: Upload) -> bool:
-    result = upload.prepared.result
+    result = upload.whole()
     if (kept.run, kept.result) != (plain(upload.run_id), replace(result, samples=())):
         return False
     return read.kept_heads(connection, kept.number) == read.heads(result.samples)

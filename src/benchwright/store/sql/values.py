@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Column, Connection, Select, bindparam, select
+from sqlalchemy import Column, Connection, Select, func, select
 
+from benchwright.errors import OptionError
 from benchwright.records import Estimate, Status
+from benchwright.schema.parsing import json_mapping
 from benchwright.store.archive import Valued
 from benchwright.store.sql import cells, tables
-from benchwright.store.sql.catalog import pattern
 from benchwright.store.sql.cells import NUMBER, TEXT, WHOLE
-from benchwright.store.sql.codec import plain
-from benchwright.store.sql.engine import parts
+from benchwright.store.sql.codec import plain, text_of_params
+from benchwright.store.sql.engine import among, parts
+from benchwright.store.sql.series_index import pattern
 
 _RUNS = 50  # of a tag or a revision: the newest of them have every series that is still measured
+_AT_ONCE = 5000  # rows that are read by their numbers
 _LASTS = 5.0  # seconds: whether more or less is better may be stated anew, the rest never changes
 
 SeriesName = tuple[str, str, str, str, str, str, str]  # key, case, params, metric, unit, better, machine
@@ -34,6 +37,8 @@ class ValueFilter:
     machine: str = ""
     revision: str = ""
     tag: str = ""
+    runtime: str = ""  # a param
+    most: int = 0  # series, unless a revision or a tag chooses; 0: as many as there are
 
 
 def read_runs(connection: Connection, names: RowNames, runs: Sequence[str], *, metrics: Sequence[str]) -> list[Valued]:
@@ -68,10 +73,21 @@ def _last_runs(connection: Connection, wanted: ValueFilter) -> dict[int, int]:
         .correlate(series)
         .scalar_subquery()
     )
+    if wanted.most and _count_series(connection, wanted) > wanted.most:
+        raise OptionError(
+            f"more than {wanted.most:,} series are meant, too many for one answer",
+            remedy="choose runs, revisions or branches",
+        )
     query = _where_series(select(series.c.id, series.c.case_name, run), wanted)
     case = pattern(wanted.case or "*")
     rows = connection.execute(query).all()
     return {number: last for number, name, last in rows if last is not None and case.fullmatch(name)}
+
+
+def _count_series(connection: Connection, wanted: ValueFilter) -> int:
+    """How many series are wanted; beyond the most that may be, they are not counted."""
+    few = _where_series(select(tables.series.c.id), wanted).limit(wanted.most + 1).subquery()
+    return connection.scalar(select(func.count()).select_from(few)) or 0
 
 
 def _runs(connection: Connection, wanted: ValueFilter) -> list[int]:
@@ -92,6 +108,9 @@ def _where_series(query: Select[Any], wanted: ValueFilter) -> Select[Any]:
         query = query.where(series.c.metric.in_([plain(metric) for metric in wanted.metrics]))
     if wanted.machine:
         query = query.where(series.c.machine == plain(wanted.machine))
+    if wanted.runtime:
+        param = text_of_params({"runtime": wanted.runtime})[1:-1]
+        query = query.where(series.c.params.contains(param, autoescape=True))
     if wanted.case and "*" not in wanted.case:
         query = query.where(series.c.case_name == plain(wanted.case))
     return query
@@ -101,18 +120,23 @@ def _read_values(
     connection: Connection, names: RowNames, column: Column[Any], runs: Sequence[Any], wanted: ValueFilter
 ) -> list[Valued]:
     """The values of the runs that the column names."""
-    query = _query().where(column.in_(bindparam("runs", expanding=True)))
-    if wanted.metrics or wanted.machine or wanted.case:
+    query = _query()
+    if wanted.metrics or wanted.machine or wanted.case or wanted.runtime:
         query = _where_series(query.join(tables.series, tables.series.c.id == tables.points.c.series_id), wanted)
     if wanted.revision:
         query = query.where(tables.results.c.revision == plain(wanted.revision))
     rows: list[Any] = []
     for part in parts(runs):
-        cursor = connection.execute(query, {"runs": part}).cursor
+        cursor = connection.execute(query.where(among(connection, column, part))).cursor
         assert cursor is not None
         # By the numbers of result and series, quicker than the database sorts whole rows.
         rows += sorted(cells.check_rows(cursor.fetchall(), _KINDS), key=itemgetter(0, 1))
-    return _name_values(connection, names, rows, wanted.case if "*" in wanted.case else "")
+    found = _name_values(connection, names, rows, wanted.case if "*" in wanted.case else "")
+    if not wanted.runtime:
+        return found
+    # The text may stand within another param as well.
+    fits = {text: json_mapping(text).get("runtime") == wanted.runtime for text in {value.params for value in found}}
+    return [value for value in found if fits[value.params]]
 
 
 def _query() -> Select[Any]:
@@ -198,5 +222,5 @@ class RowNames:
 
 
 def _read_rows(connection: Connection, query: Select[Any], column: Any, numbers: Iterable[int]) -> Iterable[Any]:
-    for part in parts(sorted(numbers)):
-        yield from connection.execute(query.where(column.in_(part)))
+    for part in parts(sorted(numbers), _AT_ONCE):
+        yield from connection.execute(query.where(among(connection, column, part)))

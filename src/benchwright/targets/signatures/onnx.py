@@ -1,17 +1,25 @@
-"""ONNX: the inputs, the outputs, and which inputs choose rows of a table."""
+"""ONNX: the inputs, the outputs, which inputs choose rows of a table, and the files that hold its weights."""
 
 from __future__ import annotations
 
 import mmap
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchwright.errors import DecodeError
 from benchwright.targets.signatures import MalformedError, Signature, Table, TensorSignature
 from benchwright.targets.signatures.protobuf import ProtobufMessage, signed_number
 
 _GRAPH = 7  # of ModelProto; below: of GraphProto
 _NODE, _INITIALIZER, _INPUT, _OUTPUT, _SPARSE = 1, 5, 11, 12, 15
 _MOST_BYTES = 64  # of a tensor whose numbers are read: it is a scalar
+_FUNCTIONS = 25  # of ModelProto
+_NODE_OF_FUNCTION = 7
+_LOCATION, _EXTERNAL = 13, 14  # of TensorProto: pairs of key and value; whether its data lie in another file
+_DEEPEST = 32  # graphs inside of graphs
+MOST_FILES = 10_000  # that hold a model's weights
 
 _DTYPES = {
     1: "float32",
@@ -53,6 +61,80 @@ def read(path: Path) -> Signature:
         memoryview(data) as view,
     ):
         return _signature(view)
+
+
+def external_files(path: Path) -> list[Path]:
+    """The files beside an ONNX model that hold its weights; none where the file cannot be read as one.
+
+    One that would lie outside of the model's folder is left out, as onnxruntime does: a model is a stranger's file.
+    """
+    found: dict[str, None] = {}
+    try:
+        with (
+            path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+            memoryview(data) as view,
+        ):
+            for name in _external_names(ProtobufMessage.of_file(view)):
+                found[name] = None
+                if len(found) > MOST_FILES:
+                    break
+    except (DecodeError, OSError, ValueError):  # the runtime says what is wrong with it
+        return []
+    places = [Path(os.path.normpath(path.parent / name)) for name in found]
+    return [place for place in places if path.parent in place.parents and place != path and _is_file(place)]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long for a name, or with a NUL: not a path at all
+        return False
+
+
+def _external_names(model: ProtobufMessage) -> Iterator[str]:
+    """The name of every file that a tensor of the model says its data are in, once a tensor."""
+    for number, _, part in model.fields():
+        if not isinstance(part, ProtobufMessage):
+            continue
+        if number == _GRAPH:
+            yield from _names_of_graph(part, 0)
+        elif number == _FUNCTIONS:
+            for node in part.parts(_NODE_OF_FUNCTION):
+                yield from _names_of_node(node, 0)
+
+
+def _names_of_graph(graph: ProtobufMessage, depth: int) -> Iterator[str]:
+    if depth > _DEEPEST:
+        return
+    for number, _, part in graph.fields():
+        if not isinstance(part, ProtobufMessage):
+            continue
+        if number == _NODE:
+            yield from _names_of_node(part, depth)
+        elif number == _INITIALIZER:
+            yield from _name_of_tensor(part)
+        elif number == _SPARSE:
+            for tensor in (*part.parts(1), *part.parts(2)):
+                yield from _name_of_tensor(tensor)
+
+
+def _names_of_node(node: ProtobufMessage, depth: int) -> Iterator[str]:
+    for attribute in node.parts(5):
+        for number, _, part in attribute.fields():
+            if not isinstance(part, ProtobufMessage):
+                continue
+            if number in (5, 10):  # a tensor, or several
+                yield from _name_of_tensor(part)
+            elif number in (6, 11):  # a graph, or several: the branches of an If, the body of a Loop
+                yield from _names_of_graph(part, depth + 1)
+
+
+def _name_of_tensor(tensor: ProtobufMessage) -> Iterator[str]:
+    if tensor.number(_EXTERNAL) == 1:
+        for pair in tensor.parts(_LOCATION):
+            if pair.text(1) == "location" and (name := pair.text(2)):
+                yield name
 
 
 def _signature(view: memoryview) -> Signature:

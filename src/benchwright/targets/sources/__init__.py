@@ -203,15 +203,10 @@ def find_file(target: str) -> Path:
 
 
 def digest_files(paths: Iterable[Path]) -> str:
-    """SHA-256 of the files' contents one after another, read in pieces."""
-    import hashlib  # with OpenSSL: a few milliseconds
+    """SHA-256 of the files' contents one after another; that of large files is kept until somebody touches them."""
+    from benchwright.fetch.remembered_digests import sha256_of  # with OpenSSL: a few milliseconds
 
-    state = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as stream:
-            while chunk := stream.read(_CHUNK):
-                state.update(chunk)
-    return state.hexdigest()
+    return sha256_of(list(paths))
 
 
 # ---- imports that take long ----

@@ -102,8 +102,8 @@ def _run(arguments: list[str], timeout: float, asked: str, folder: str) -> tuple
 
     `folder` is its temporary folder.
     """
-    # Found where it is here, behind its own: the interpreter may be one that has this package not installed.
-    code = code_for(f"from {__name__} import main; main(sys.argv[1:])")
+    # The package that runs here, whether or not the interpreter has one installed: both ends must agree.
+    code = code_for(f"from {__name__} import main; main(sys.argv[1:])", first=True)
     environment = {**os.environ, **temporary_folder.variables(folder, os.environ)}
 
     def command_for(lifeline: str) -> list[str]:

@@ -70,6 +70,10 @@ def _endings(runtime: str) -> tuple[str, ...]:
 
 
 def _parts(path: Path) -> list[Path]:
-    """The model's file, and the weights that OpenVINO keeps in a second one."""
+    """The model's file, and the weights that it keeps in others: OpenVINO's, and what an ONNX model names."""
+    if path.suffix == ".onnx":
+        from benchwright.targets.signatures.onnx import external_files
+
+        return [path, *external_files(path)]
     weights = path.with_suffix(".bin")
     return [path, weights] if path.suffix == ".xml" and weights.is_file() else [path]

@@ -285,8 +285,11 @@ class CollectorWatch:
 
 @contextmanager
 def hold_off_collector() -> Iterator[CollectorWatch]:
-    """No garbage collection inside, unless the measured code asks for it; that is counted."""
-    seen, was_enabled = CollectorWatch(), gc.isenabled()
+    """No garbage collection inside, unless the measured code asks for it; that is counted.
+
+    What somebody else froze stays frozen: nobody can say any more which of it was theirs.
+    """
+    seen, was_enabled, was_frozen = CollectorWatch(), gc.isenabled(), gc.get_freeze_count() > 0
     gc.freeze()
     gc.disable()
     before = _count_collections()
@@ -294,7 +297,8 @@ def hold_off_collector() -> Iterator[CollectorWatch]:
         yield seen
     finally:
         seen.collections = _count_collections() - before
-        gc.unfreeze()
+        if not was_frozen:
+            gc.unfreeze()
         if was_enabled:
             gc.enable()
 

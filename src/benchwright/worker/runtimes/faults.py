@@ -69,11 +69,11 @@ def fork(options: Mapping[str, Scalar]) -> None:
         os.waitpid(child, 0)
         return
     os.setsid()
-    if os.fork():
-        os._exit(0)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if path := str(options.get("pid_file", "")):
-        Path(path).write_text(f"{os.getpid()}\n", encoding="ascii")
+    if grandchild := os.fork():
+        if path := str(options.get("pid_file", "")):  # written by whoever is waited for: it is there on return
+            Path(path).write_text(f"{grandchild}\n", encoding="ascii")
+        os._exit(0)
     time.sleep(3600)
     os._exit(0)
 

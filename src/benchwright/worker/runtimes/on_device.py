@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchwright.errors import LoadError, MeasureError
+from benchwright.errors import LoadError, LostDeviceError, MeasureError
 from benchwright.machine.devices import Device, ProgramEnd, open_device
 from benchwright.records import Case, ResultWarning, Value
 from benchwright.units import format_value
@@ -98,6 +98,8 @@ def _round_trip(device: Device) -> float:
         begin = time.perf_counter()
         ended = device.run(["true"])
         took.append(time.perf_counter() - begin)
+        if ended.lost:
+            raise LostDeviceError(ended.lost)
         if not ended.ok:
             raise MeasureError(_describe_end(["true"], ended))
     return statistics.median(took)
@@ -115,12 +117,13 @@ def _make_call(case: Case, words: list[str], device: Device) -> Callable[[], Non
 
     def call() -> None:
         ended = device.run(words, output=hear)
-        if ended.lost or (not ended.ok and not ignore_failure):
-            remedy = "" if ended.lost else "--option ignore_failure=true measures it anyway"
-            raise MeasureError(_describe_end(words, ended), remedy=remedy)
+        if ended.lost:
+            raise LostDeviceError(ended.lost, remedy="see `adb devices`; --resume goes on when it is back")
+        if not ended.ok and not ignore_failure:
+            raise MeasureError(_describe_end(words, ended), remedy="--option ignore_failure=true measures it anyway")
 
     return call
 
 
 def _describe_end(words: list[str], ended: ProgramEnd) -> str:
-    return ended.lost or describe_exit(shlex.join(words), ended.status)
+    return describe_exit(shlex.join(words), ended.status)

@@ -49,7 +49,7 @@ class MeasuredSide:
 def setting_of(built: BuiltRevision, notes: Mapping[str, Value] | None = None) -> Setting:
     """Where a case of a revision is measured: in its working copy, with its own Python."""
     return Setting(
-        host=LocalHost(python=built.python, directory=built.folder, environment=built.environment),
+        host=built.there or LocalHost(python=built.python, directory=built.folder, environment=built.environment),
         paths=built.paths,
         last_paths=built.last_paths,
         revision=built.revision if built.revision.vcs else None,

@@ -17,6 +17,9 @@ from benchwright.events import Listener, Noted, nobody
 from benchwright.execution.builds import TIMEOUT, Builder, BuiltRevision
 from benchwright.execution.builds.surroundings import Surroundings
 from benchwright.execution.builds.targets import AUTO, SettledRequest, place_of_folder, place_of_revision, settle
+from benchwright.execution.outposts.environment_desk import WorkTerms
+from benchwright.execution.outposts.host import OutpostHost
+from benchwright.execution.outposts.revisions import RevisionThere
 from benchwright.execution.session import Plan
 from benchwright.records import Inputs, Load, Revision, Scalar
 from benchwright.records.trials import AbRules, Trial, TrialRow
@@ -109,6 +112,7 @@ class BuildSpec:
     again: bool = False  # also what was built before, or failed
     surroundings: Surroundings = field(default_factory=Surroundings)
     targets_from: str = AUTO
+    host: OutpostHost | None = None  # the machine that builds and measures; None: this one
 
     def builder(self, listener: Listener = nobody) -> Builder:
         """Returns the builder for these settings."""
@@ -118,6 +122,7 @@ class BuildSpec:
             timeout=self.timeout,
             surroundings=self.surroundings,
             listener=listener,
+            host=self.host,
         )
 
 
@@ -147,6 +152,7 @@ def ab(
     metric: str = "",
     seed: int | None = None,
     verify: bool = True,
+    host: str = "",
     store: str | None = None,
     save: bool = True,
     listener: Listener = nobody,
@@ -159,7 +165,8 @@ def ab(
     is checked out. A side for which a folder or an interpreter is named is taken as it is. A case is
     looked at until it is decided, in at most `pairs` pairs; changes below `smallest` count as none, and no more than
     `false_alarms` of the cases that did not change are called better or worse. `metric` is `latency_p50`, or
-    `wall_time` of what is called once. `seed` decides the order inside the pairs.
+    `wall_time` of what is called once. `seed` decides the order inside the pairs. `host` is one other machine on which
+    both sides are built and measured, such as `ssh:rack7`.
     """
     whole = load or Load()
     request = Request(
@@ -188,7 +195,13 @@ def ab(
         surroundings=surroundings or Surroundings(),
         targets_from=targets_from,
     )
-    return MeasuredTrial(run_ab(request, ours, theirs, rules, making, store=store, save=save, listener=listener))
+    machine = arguments.machine(host)
+    try:
+        placed = replace(making, host=machine)
+        found = run_ab(request, ours, theirs, rules, placed, store=store, save=save, listener=listener)
+    finally:
+        arguments.close_host(machine)
+    return MeasuredTrial(found)
 
 
 def run_ab(
@@ -225,7 +238,8 @@ def run_ab(
     request = settled.request
     keeping = replace(destination_in(store, save, listener), labels=(control.label, treatment.label))
     ours, theirs = (
-        replace(_prepare_side(side, making, builder), last_paths=settled.folders) for side in (control, treatment)
+        replace(_prepare_side(side, making, builder, listener), last_paths=settled.folders)
+        for side in (control, treatment)
     )
     if not (ours.ok and theirs.ok):
         return trial.ab(ours, theirs, request, rules, keeping)
@@ -321,10 +335,10 @@ def _warn_of_packages(control: BuiltRevision, treatment: BuiltRevision) -> str:
     return f"the sides differ in packages, not in code alone: {some}; --constraint FILE gives both the same"
 
 
-def _prepare_side(side: SideRequest, making: BuildSpec, builder: Builder | None) -> BuiltRevision:
-    if side.as_it_is or builder is None:
-        return _take_as_it_is(side)
-    return builder.prepare(side.commit, rebuild=making.again)
+def _prepare_side(side: SideRequest, making: BuildSpec, builder: Builder | None, listener: Listener) -> BuiltRevision:
+    if not side.as_it_is and builder is not None:
+        return builder.prepare(side.commit, rebuild=making.again)
+    return _take_as_it_is(side) if making.host is None else _take_to(making.host, side, listener)
 
 
 def _check_folder(side: SideRequest) -> None:
@@ -341,6 +355,15 @@ def _take_as_it_is(side: SideRequest) -> BuiltRevision:
     revision = vcs.revision(folder) or Revision(vcs="", id=folder.name)
     # Not resolved: where an interpreter is a link in a virtual environment, the link is what makes it belong there.
     return BuiltRevision(revision=revision, folder=folder, python=str(Path(python).absolute()), log=Path(os.devnull))
+
+
+def _take_to(host: OutpostHost, side: SideRequest, listener: Listener) -> BuiltRevision:
+    """A folder that is sent as it is, and an interpreter of the machine that measures."""
+    built = _take_as_it_is(replace(side, python=""))
+    terms = WorkTerms(folder=str(built.folder), python=side.python, revision=built.revision.id)
+    there = RevisionThere(host, terms, listener)
+    made = there.prepare(built.paths)
+    return replace(built, python=made.python, failure=made.failure, there=there)
 
 
 def _check(rules: AbRules) -> None:

@@ -301,7 +301,8 @@ def _new_trial(control: BuiltRevision, treatment: BuiltRevision, rules: AbRules,
         )
         for label, built in zip(keeping.labels, (control, treatment), strict=True)
     )
-    return Trial(id=new_run_id(), control=ours, treatment=theirs, rules=rules)
+    machine = control.there.name if control.there is not None else ""
+    return Trial(id=new_run_id(), control=ours, treatment=theirs, rules=rules, machine=machine)
 
 
 def _messages_of(failure: StoreError) -> Iterator[str]:

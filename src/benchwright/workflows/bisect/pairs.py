@@ -107,7 +107,12 @@ def make_suspect(commit: Commit, probability: float, effect: Estimate | None = N
     """A commit that may be the one, with what is known of it."""
     known = commit.revision
     return Suspect(
-        revision=known.id, probability=probability, subject=known.subject, author=known.author, effect=effect
+        revision=known.id,
+        probability=probability,
+        subject=known.subject,
+        author=known.author,
+        effect=effect,
+        pull_request=known.pull_request,
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from benchwright import config, schema
-from benchwright.analysis.detection import BISECTED, OURS
+from benchwright.analysis.detection import OURS
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.execution.builds import Builder, BuiltRevision
@@ -22,7 +22,7 @@ from benchwright.execution.plan_elsewhere import plan_in
 from benchwright.execution.session import Plan, now
 from benchwright.records import Case, Run, Scalar
 from benchwright.records.bisections import Bisected
-from benchwright.records.findings import Finding, FindingChanges, Remark
+from benchwright.records.findings import BISECTED, Finding, FindingChanges, Remark
 from benchwright.report.bisection import bisected_text, headline
 from benchwright.store import Store, open_store
 from benchwright.targets.sources import ImportTimes, Request

@@ -18,7 +18,6 @@ from benchwright.errors import OptionError, TargetError
 from benchwright.events import Planned, Staged
 from benchwright.execution.builds import Builder, BuiltRevision
 from benchwright.execution.session import Measuring, Plan
-from benchwright.machine import environment
 from benchwright.records import Case, Estimate, Metric, Run, Status
 from benchwright.records.bisections import Bisected, ComparedPair, Culprit, Passed, elsewhere
 from benchwright.stats import bisection as statistics
@@ -147,7 +146,7 @@ class _Search:
     def _recall(self, earlier: Sequence[Run], case: Case) -> None:
         """Takes over the pairs of earlier runs that are about this case on such a machine: elsewhere a change may have
         another size."""
-        here = schema.environment_key(environment.collect()) if earlier else ""
+        here = schema.environment_key(self._builder.collect_environment()) if earlier else ""
         for run in sorted(earlier, key=lambda each: each.started_at):
             for adjacent in find_adjacent(run, case):
                 control, treatment = adjacent.control, adjacent.treatment

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from benchwright import config
+from benchwright import config, schema
 from benchwright._version import VERSION
 from benchwright.errors import OptionError, UserError
 from benchwright.events import Listener, Planned, Staged, nobody
-from benchwright.execution import resume
+from benchwright.execution import lanes, resume
 from benchwright.execution.attempt import INTERRUPTED
 from benchwright.execution.builds import Builder, BuiltRevision
 from benchwright.execution.plan_elsewhere import plan_in
 from benchwright.execution.session import DEFAULT_ROUNDS, Measuring, Plan, new_run_id, now
-from benchwright.machine import environment
-from benchwright.records import Case, Failure, Mode, Result, Run, Status
+from benchwright.records import Case, Failure, Mode, Result, Run, Status, Value
 from benchwright.store import Store
 from benchwright.store.live import Progress
 from benchwright.targets.sources import ImportTimes, Request
@@ -23,6 +22,7 @@ from benchwright.workflows import validation
 from benchwright.workflows.ab.pairs import setting_of
 from benchwright.workflows.live import LiveProgress
 from benchwright.workflows.run import with_usual_length
+from benchwright.workflows.watch import equal_machines
 from benchwright.workflows.watch.journal import CommitState, JournalKind, JournalLine, WatchJournal
 
 REASON = "watch"
@@ -52,10 +52,15 @@ class CommitRunner:
     cpus: Sequence[int] = ()
     tags: Sequence[str] = ()
     command: Sequence[str] = ()
+    branch: str = ""  # the one that is followed
     rebuild: bool = False  # also what was built before
+    others: Sequence[Builder] = ()  # on machines that are equal to that of `builder`: all share the cases out
+    falls_back: bool = False  # to the others, when one of the machines is away
     listener: Listener = nobody
     cases: list[Case] = field(default_factory=list)
     _imports: ImportTimes = field(init=False)
+    _everywhere: list[BuiltRevision] = field(default_factory=list)  # the present commit on every machine
+    _shares: list[list[Case]] = field(default_factory=list)  # what each of those that are there measures
 
     def __post_init__(self) -> None:
         self._imports = ImportTimes(self.listener)
@@ -73,7 +78,7 @@ class CommitRunner:
 
     def measure_again(self, revision: str, reason: str) -> str:
         """A run of its own of a commit that was measured before; its id, or "" when it cannot be measured."""
-        built = self.builder.prepare(revision)
+        built = self._prepare(revision)
         try:
             cases = self._plan_cases(built) if built.ok else []
         except UserError:
@@ -85,7 +90,7 @@ class CommitRunner:
         return measuring.id
 
     def _measure_commit(self, revision: str, before: str) -> CommitOutcome:
-        built = self.builder.prepare(revision, rebuild=self.rebuild)
+        built = self._prepare(revision, rebuild=self.rebuild)
         if built.failure is not None:
             return self._record_failure(built, built.failure, CommitState.UNBUILT, before)
         try:
@@ -108,6 +113,14 @@ class CommitRunner:
         why = next((result.error.message for result in bad if result.error), "")
         return self._make_outcome(run, CommitState.FAILED if bad else CommitState.MEASURED, why)
 
+    def _prepare(self, revision: str, *, rebuild: bool = False) -> BuiltRevision:
+        """The commit, built, as one of the branch that is followed: its working copy of git's is on none."""
+        found = [builder.prepare(revision, rebuild=rebuild) for builder in (self.builder, *self.others)]
+        self._everywhere = [
+            replace(one, revision=replace(one.revision, branch=one.revision.branch or self.branch)) for one in found
+        ]
+        return equal_machines.choose(self._everywhere, falls_back=self.falls_back)
+
     def _plan_cases(self, built: BuiltRevision) -> list[Case]:
         usual = config.load()
         cases = [
@@ -125,8 +138,17 @@ class CommitRunner:
         return 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual or DEFAULT_ROUNDS
 
     def _session(self, built: BuiltRevision, cases: Sequence[Case], resumed: Run | None, reason: str) -> Measuring:
+        there = [one for one in self._everywhere if one.ok and one.there is not None] if self.others else []
+        guests: dict[str, str] = {}
+        if there:
+            usual = equal_machines.find_usual(_find_run(self.store, self.journal.state.newest_run))
+            names = [one.there.name for one in self._everywhere if one.there is not None]
+            self._shares, guests = equal_machines.assign(cases, there, names, usual)
         plan = Plan(
             cases=cases,
+            hosts=[one.there for one in there if one.there is not None],
+            spread=bool(there),
+            notes=(lambda case: _note_usual(guests, case)) if guests else None,
             rounds=self._count_rounds(cases),
             directory=built.folder,
             cpus=self.cpus,
@@ -141,20 +163,24 @@ class CommitRunner:
     def _measure(self, measuring: Measuring, built: BuiltRevision) -> Run:
         """Every case in every round that has no record yet. Being told to stop at once is a `KeyboardInterrupt`."""
         plan, here = measuring.plan, setting_of(built)
-        wanted = [
-            (case, number)
-            for number in range(plan.rounds)
-            for case in plan.cases
-            if _is_missing(measuring, case, number)
-        ]
+        wanted = list(_order_missing(measuring))
         self._imports.tell(plan.cases, plan.rounds, "fewer --rounds or targets take less", whose=" of each commit")
         self.listener(Staged(text=f"measuring {built.revision.id[:12]}: {_describe_plan(plan, len(wanted))}"))
         self.listener(Planned(total=len(wanted)))
-        with measuring:
-            for case, number in wanted:
-                measuring.measure(case, number, here)
-                if measuring.interrupted:
-                    raise KeyboardInterrupt
+        if plan.hosts:
+            there = [setting_of(one) for one in self._everywhere if one.ok]
+            lanes.measure_shares(measuring, self._shares, _order_missing, there)
+            if measuring.interrupted:
+                raise KeyboardInterrupt
+        else:
+            with measuring:
+                for case, number in wanted:
+                    measuring.measure(case, number, here)
+                    if measuring.interrupted:
+                        raise KeyboardInterrupt
+        # The journal knows that the watch has to judge it, whatever happens; a server need not.
+        if mark_judged := getattr(self.store, "mark_judged", None):
+            mark_judged(measuring.id)
         return measuring.run
 
     def _record_failure(
@@ -166,7 +192,7 @@ class CommitRunner:
             return self._make_outcome(kept, outcome, failure.message)
         run = new_run_id()
         self.journal.add(JournalLine(what=JournalKind.RUNNING, revision=built.revision.id, run=run))
-        facts = environment.collect()
+        facts = self.builder.collect_environment()
         results = tuple(
             Result(
                 id=f"{run}-{i}",
@@ -204,6 +230,18 @@ def _describe_plan(plan: Plan, wanted: int) -> str:
     cases = "1 case" if len(plan.cases) == 1 else f"{len(plan.cases)} cases"
     rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
     return f"{cases}, {rounds}" + (f", {wanted} left" if wanted < len(plan.cases) * plan.rounds else "")
+
+
+def _order_missing(measuring: Measuring) -> Iterator[tuple[Case, int]]:
+    """Every case in every round that has no record yet."""
+    plan = measuring.plan
+    for number in range(plan.rounds):
+        yield from ((case, number) for case in plan.cases if _is_missing(measuring, case, number))
+
+
+def _note_usual(guests: Mapping[str, str], case: Case) -> dict[str, Value]:
+    usual = guests.get(schema.case_key(case))
+    return {equal_machines.USUAL: usual} if usual else {}
 
 
 def _is_missing(measuring: Measuring, case: Case, number: int) -> bool:

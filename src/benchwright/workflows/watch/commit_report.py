@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchwright.records import Revision, Verdict
+from benchwright.records.causes import Cause, causes_of
 from benchwright.records.findings import Finding
+from benchwright.report.causes import cause_title
 from benchwright.report.findings import title
 from benchwright.schema.printed import envelope
 from benchwright.units.numbers import printable
@@ -34,14 +36,21 @@ class CommitReport:
 
 
 def report_text(report: CommitReport) -> str:
-    """One line for the commit, and one more for each change that it confirmed or made suspect."""
+    """One line for the commit, and one more for each cause that it confirmed, and each that it made suspect."""
     revision, outcome = report.revision, report.taken
     words = f"{revision.id[:_SHORT]} {outcome.outcome:<9} {printable(revision.subject)}"
     if outcome.outcome is not CommitState.MEASURED and outcome.why:
         words += f"\n  {printable(outcome.why)}"
-    found = [f"  {finding.verdict}: {title(finding)} (finding {finding.id})" for finding in report.findings]
-    found += [f"  suspected: {title(finding)} (finding {finding.id}; not reported yet)" for finding in report.suspected]
+    found = [f"  {cause.lead.verdict}: {_name_cause(cause)})" for cause in causes_of(report.findings)]
+    found += [f"  suspected: {_name_cause(cause)}; not reported yet)" for cause in causes_of(report.suspected)]
     return "\n".join([words, *found])
+
+
+def _name_cause(cause: Cause) -> str:
+    """What changed; of several series of one cause, what they are in all."""
+    if cause.findings > 1:
+        return f"{cause_title(cause)} ({cause.id}"
+    return f"{title(cause.lead)} (finding {cause.lead.id}"
 
 
 def report_json(report: CommitReport) -> str:

@@ -177,3 +177,8 @@ def _unknown_stretches(between: Sequence[str], known: Set[str]) -> list[list[str
         else:
             found[-1].append(commit)
     return [stretch for stretch in found if stretch]
+
+
+def name_of_branch(followed: str) -> str:
+    """What people call the branch that is followed; "" where it is only whatever is checked out."""
+    return "" if followed in ("HEAD", ".") else followed.removeprefix("refs/heads/")

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from benchwright.errors import BenchwrightError, FetchError, TargetError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.execution.builds import TIMEOUT, Builder, targets
 from benchwright.execution.builds.surroundings import Surroundings
+from benchwright.execution.outposts.host import OutpostHost
 from benchwright.execution.session import DEFAULT_ROUNDS
 from benchwright.records import Case, Target
 from benchwright.records.findings import Finding, State
@@ -28,16 +29,24 @@ from benchwright.store import Store, open_store
 from benchwright.targets.sources import Request
 from benchwright.vcs.history import Commit
 from benchwright.workflows import validation
+from benchwright.workflows.machines import hold_unhealthy
 from benchwright.workflows.run import refuse_nesting
 from benchwright.workflows.watch import interface
 from benchwright.workflows.watch.commit import CommitRunner, known_cases
 from benchwright.workflows.watch.commit_report import CommitReport
-from benchwright.workflows.watch.commits import BranchLine, FollowedBranch, choose_between, current_branch
+from benchwright.workflows.watch.commits import (
+    BranchLine,
+    FollowedBranch,
+    choose_between,
+    current_branch,
+    name_of_branch,
+)
 from benchwright.workflows.watch.interface import DrainRequest
 from benchwright.workflows.watch.journal import CommitState, JournalKind, JournalLine, WatchJournal
-from benchwright.workflows.watch.pairs import AT_ONCE, PAIRS, PairSettings
+from benchwright.workflows.watch.pairs import AT_ONCE, PAIRS, PairSettings, is_between_measured
 
 FOLDER = Path(".benchwright", "watch")  # below the present folder, one for each watch
+PATIENCE = 86400.0  # seconds in which a machine that went away may come back: no commit is to blame for it
 BACKFILL = 16  # commits of a gap that are measured at most, for one finding
 _SECOND = 19  # letters of an instant, down to the second
 # Of a request: not what tells watches apart.
@@ -66,6 +75,9 @@ class Watched:
     same_host: bool = False  # take turns with every other watch on this machine
     store: str | None = None
     command: Sequence[str] = ()  # kept with each run
+    host: OutpostHost | None = None  # the machine that builds and measures; None: this one
+    others: Sequence[OutpostHost] = ()  # equal machines: all of them share the cases of each commit out
+    falls_back: bool = False  # what a machine that is away would measure is measured on the others
 
 
 def watch(
@@ -84,13 +96,20 @@ def watch(
     refuse_nesting()
     validation.check(watched.request, watched.rounds or config.load().rounds or DEFAULT_ROUNDS)
     url = config.store_url(watched.store)
-    builder = Builder(
-        watched.repo,
-        command=watched.build,
-        timeout=watched.build_timeout,
-        surroundings=watched.surroundings,
-        listener=listener,
+    builder, *others = (
+        Builder(
+            watched.repo,
+            command=watched.build,
+            timeout=watched.build_timeout,
+            surroundings=watched.surroundings,
+            listener=listener,
+            host=host,
+        )
+        for host in (watched.host, *watched.others)
     )
+    for host in (watched.host, *watched.others):
+        if host is not None and not watched.falls_back:
+            host.patience = PATIENCE
     branch = watched.following.branch or current_branch(builder.repository)
     watched = replace(watched, following=replace(watched.following, branch=branch))
     with (
@@ -99,7 +118,7 @@ def watch(
         WatchJournal(_folder(watched, builder, url)) as journal,
     ):
         watched = replace(watched, request=_settle_targets(watched, builder, listener))
-        whole = _Watch(watched, builder, store, journal, listener, tell, notify.open_notifier(url))
+        whole = _Watch(watched, [builder, *others], store, journal, listener, tell, notify.open_notifier(url))
         return whole.follow(draining, interval)
 
 
@@ -135,6 +154,7 @@ def _folder(watched: Watched, builder: Builder, url: str) -> Path:
         place,
     ]
     told += [name] if (name := watched.surroundings.name) else []
+    told += sorted(host.name for host in (watched.host, *watched.others) if host is not None)
     key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
     return FOLDER / f"{builder.repository.root.name}-{key}"
 
@@ -152,13 +172,14 @@ class _Watch:
     def __init__(
         self,
         watched: Watched,
-        builder: Builder,
+        builders: Sequence[Builder],
         store: Store,
         journal: WatchJournal,
         listener: Listener,
         tell: Callable[[CommitReport], None],
         notifier: notify.Notifier,
     ) -> None:
+        builder, *others = builders
         self._watched, self._builder, self._store, self._journal = watched, builder, store, journal
         self._listener, self._tell, self._notifier = listener, tell, notifier
         self._line = BranchLine(builder.repository, watched.following, journal, self._say)
@@ -172,7 +193,10 @@ class _Watch:
             cpus=watched.cpus,
             tags=(*config.load().tags, *watched.request.tags),
             command=watched.command,
+            branch=name_of_branch(watched.following.branch),
             rebuild=watched.rebuild,
+            others=others,
+            falls_back=watched.falls_back,
             listener=listener,
             cases=known_cases(store, journal.state.newest_run),
         )
@@ -184,6 +208,7 @@ class _Watch:
             smallest=watched.smallest,
             cpus=watched.cpus,
             listener=listener,
+            others=others,
         )
         validation.check_tags(self._runner.tags)
         self._ok = True
@@ -296,7 +321,10 @@ class _Watch:
         findings: list[Finding] = []
         if newest:
             repository = self._builder.repository
-            findings = detection.judge(self._store, newest, repository=repository, smallest=self._watched.smallest)
+            hold_unhealthy(self._store)
+            # The branch that is followed is the line here, whatever else is measured into the same store.
+            smallest = self._watched.smallest
+            findings = detection.judge(self._store, newest, repository=repository, smallest=smallest, own_branch=True)
         findings = self._confirm_in_pairs(findings)
         for finding in findings:
             self._fill_gap(finding)
@@ -318,7 +346,7 @@ class _Watch:
             return list(confirmed)
         waiting = sorted(self._suspicions().values(), key=lambda finding: -(finding.confidence or 0.0))
         both = (finding for finding in (*confirmed, *waiting) if finding.id not in state.paired)
-        mine = [finding for finding in both if _is_between_measured(finding, state.ended)]
+        mine = [finding for finding in both if is_between_measured(finding, state.ended)]
         for finding in mine[:AT_ONCE]:
             self._journal.add(
                 JournalLine(what=JournalKind.PAIRED, finding=finding.id)
@@ -362,12 +390,6 @@ class _Watch:
 
     def _say(self, text: str) -> None:
         self._listener(Noted(text=text))
-
-
-def _is_between_measured(finding: Finding, measured: Container[str]) -> bool:
-    """Whether the finding is a step between two commits that this watch has measured."""
-    revisions = finding.revisions
-    return finding.drift is None and len(revisions) > 1 and revisions[0] in measured and revisions[-1] in measured
 
 
 def _was_opened_since(finding: Finding, since: str) -> bool:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from benchwright import config
+from benchwright import config, schema
 from benchwright.analysis import detection
 from benchwright.errors import BenchwrightError
 from benchwright.events import Listener, Noted
@@ -47,6 +47,7 @@ class PairSettings:
     smallest: float
     cpus: Sequence[int]
     listener: Listener
+    others: Sequence[Builder] = ()  # on machines that are equal to that of `builder`
 
     def settle(self, finding: Finding) -> Finding:
         """The finding as it is after its two sides were measured again; whatever goes wrong leaves it as it was."""
@@ -72,7 +73,8 @@ class PairSettings:
     def _measure_pairs(self, finding: Finding, old: str, new: str) -> tuple[TrialRow, float]:
         from benchwright.stats.confirmation import question
 
-        control, treatment = self.builder.prepare(old), self.builder.prepare(new)
+        builder = self._builder_of(finding)
+        control, treatment = builder.prepare(old), builder.prepare(new)
         for built in (control, treatment):
             if built.failure is not None:
                 raise BenchwrightError(built.failure.message)
@@ -96,8 +98,22 @@ class PairSettings:
         )
         return trial.rows[0], trial.seconds
 
+    def _builder_of(self, finding: Finding) -> Builder:
+        """The one on the machine that has the series, where several machines share the cases out."""
+        for one in self.others:
+            known = one.host.last_environment if one.host is not None else None
+            if known is not None and schema.environment_key(known) == finding.machine:
+                return one
+        return self.builder
+
     def _say(self, text: str) -> None:
         self.listener(Noted(text=text))
+
+
+def is_between_measured(finding: Finding, measured: Container[str]) -> bool:
+    """Whether the finding is a step between two commits that this watch has measured."""
+    revisions = finding.revisions
+    return finding.drift is None and len(revisions) > 1 and revisions[0] in measured and revisions[-1] in measured
 
 
 def record_verdict(store: Store, finding: Finding, verdict: Verdict, said: str, effect: float | None = None) -> Finding:

@@ -79,7 +79,7 @@ class PassRunner:
         except _EndedBadlyError as ended:
             self.failure = ended.failure
         except BenchwrightError as error:
-            self.failure = Failure(kind=type(error).__name__, message=error.message, remedy=error.remedy)
+            self.failure = Failure(kind=error.kind, message=error.message, remedy=error.remedy)
         self._conclude()
 
     # ---- the order of one repeat ----
@@ -270,7 +270,7 @@ class PassRunner:
 def _failure(argv: list[str], ended: ProgramEnd, allowed: float) -> Failure | None:
     line = shorten_command(argv)
     if ended.lost:
-        return Failure(kind="device", message=f"the device went away while {line} ran: {ended.lost}")
+        return Failure(kind="lost", message=f"the device went away while {line} ran: {ended.lost}")
     return failure_of_exit(line, ended.status, timed_out=ended.timed_out, limit=allowed, what="test")
 
 

@@ -1,0 +1,279 @@
+"""What measured work costs on several machines: which is cheapest, which cannot be told apart, and from which load on.
+
+A cost is a price over a rate, or a price times a time, so its interval is that of the metric, seen through the price.
+A price has no interval of its own: it is a fact of its day.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from benchwright.analysis import notes
+from benchwright.analysis.best import Alternative, Best, Respect, Standing, find_best, find_standings
+from benchwright.analysis.rows import Row
+from benchwright.analysis.scaling import is_kept
+from benchwright.errors import OptionError, did_you_mean
+from benchwright.execution.pricing import cost_of, energies_of, items_per_call, power_of
+from benchwright.execution.works import Work, any_work, works_of
+from benchwright.records import Better, Estimate, Metric, Objective
+from benchwright.records.costs import AT_MAX_RATE, COSTS, MONEY, PER_EPOCH, PER_MILLION, PER_RUN, PER_TOKENS
+from benchwright.records.prices import Market, Price
+from benchwright.units.objectives import check_currency
+
+COST = "cost"
+LATENCY, OF_A_PIECE = "latency_p50", "time of a piece"  # what a cost is held against, the first that is known
+_FIRST = (AT_MAX_RATE, PER_MILLION, PER_TOKENS, PER_EPOCH, PER_RUN)  # what is paid for, where nobody says what
+_MOST = 1000  # machines of one kind that a load is spread over
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostLine:
+    """One case on one machine at one price."""
+
+    run: str
+    row: Row
+    price: Price
+    work: Work
+    cost: Estimate  # of `work.count` items, in the price's currency
+    rounds: tuple[Estimate, ...]  # the same of each round
+    is_kept: bool = True  # whether every objective that was asked for holds, with its interval
+    utilisation: float = 1.0  # the share of its time that the machine works
+    energies: tuple[Metric, ...] = ()  # of an item or a run, and what they cost, where the power is known
+
+    @property
+    def label(self) -> str:
+        """The case, and on what."""
+        return f"{self.row.label} on {self.price.name}" if self.price.shape else self.row.label
+
+    def times(self, kind: str) -> list[Estimate]:
+        """A time of the work in each round, and last of all rounds together: its latency, or that of one piece."""
+        if kind == LATENCY:
+            rounds, whole = self._of(LATENCY)
+            return [*rounds, *whole]
+        rounds, whole = self._of(self.work.metric)
+        return [*(self._of_a_piece(one) for one in rounds if one.point > 0), *map(self._of_a_piece, whole)]
+
+    def _of(self, name: str) -> tuple[list[Estimate], list[Estimate]]:
+        rounds = [metric.estimate for result in self.row.ok if (metric := result.metric(name))]
+        return rounds, [self.row.metrics[name].estimate] if name in self.row.metrics else []
+
+    def _of_a_piece(self, told: Estimate) -> Estimate:
+        ends = [None if end is None or end <= 0 else 1 / self.work.rate(end) for end in (told.low, told.high)]
+        low, high = (ends[1], ends[0]) if self.work.is_rate else (ends[0], ends[1])
+        low, high = (None, None) if low is None or high is None else (low, high)
+        return replace(told, point=1 / self.work.rate(told.point), low=low, high=high)
+
+    @property
+    def is_what_if(self) -> bool:
+        """Whether the price is of a shape that the case was not measured on, as far as its results tell."""
+        if not self.price.shape or self.price.market is Market.OWN:
+            return False
+        told = self.row.ok[0].environment.system.get("instance")
+        shape = str(told.get("shape", "")) if isinstance(told, dict) else ""
+        # A flexible shape is priced with its size: VM.Standard.E5.Flex.2.16
+        return not shape or not self.price.shape.lower().startswith(shape.lower())
+
+    @property
+    def rate(self) -> float:
+        """Items in a second while it works."""
+        return self.work.rate(self.row.metrics[self.work.metric].estimate.point)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """A row that has no cost, and why."""
+
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakEven:
+    """The load from which on another machine is cheaper than the one that is cheapest for little work."""
+
+    small: CostLine
+    large: CostLine
+    load: float | None  # items in a second; None: never
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """What work costs on every machine, the cheapest first; lines of other currencies and works are apart."""
+
+    lines: tuple[CostLine, ...]
+    left: tuple[Left, ...]
+    best: Best | None  # among those that keep the objectives
+    standings: tuple[Standing | None, ...]  # in cost and time; None for what is not compared
+    break_evens: tuple[BreakEven, ...]
+    time: str = LATENCY  # which time that is: LATENCY, or OF_A_PIECE
+
+    @property
+    def time_words(self) -> str:
+        """The time that costs are held against, in words."""
+        pieces = [line.work.piece for line, one in zip(self.lines, self.standings, strict=True) if one]
+        return "median latency" if self.time == LATENCY or not pieces else f"time of one {pieces[0]}"
+
+
+def work_of(row: Row, asked: str, count: float | None) -> Work | None:
+    """What is paid for in a row: the metric that is asked for, else the rate under objectives, a rate, a time.
+
+    A time until an accuracy comes before that of a whole run.
+    """
+    works = works_of(_own(row), items_per_call(row.ok[0]))
+    if asked:
+        known = next((work for work in works.values() if work.metric == asked and work.piece == "item"), None)
+        work = known or (any_work(row.metrics[asked]) if asked in row.metrics else None)
+    else:
+        work = next((works[name] for name in _FIRST if name in works), None)
+    return replace(work, count=count) if work and count else work
+
+
+def cost_line(
+    run: str,
+    row: Row,
+    price: Price,
+    *,
+    work: str = "",
+    count: float | None = None,
+    objectives: Sequence[Objective] = (),
+    utilisation: float = 1.0,
+) -> CostLine | Left:
+    """What a row costs at a price, or why that cannot be told."""
+    label = f"{row.label} of run {run}"
+    chosen = work_of(row, work, count)
+    if chosen is None:
+        known = ", ".join(list(row.metrics)[:8]) or "none"
+        return Left(label=label, reason=f"no metric says how much work was done (it has: {known})")
+    whole = cost_of(row.metrics[chosen.metric], price, chosen, utilisation)
+    if whole is None:
+        return Left(label=label, reason=f"{chosen.metric} is not above zero")
+    rounds = [
+        cost
+        for result in row.ok
+        if (metric := result.metric(chosen.metric)) and (cost := cost_of(metric, price, chosen, utilisation))
+    ]
+    return CostLine(
+        run=run,
+        row=row,
+        price=price,
+        work=chosen,
+        cost=whole,
+        rounds=tuple(rounds) or (whole,),
+        is_kept=all(_keeps(row, price, utilisation, one) for one in objectives),
+        utilisation=utilisation,
+        energies=tuple(_energies(row, price)),
+    )
+
+
+def _energies(row: Row, price: Price) -> list[Metric]:
+    """The energy of the row's work: as it was measured, else by what is written on the machine."""
+    metrics = _own(row)
+    return energies_of(metrics, power_of(metrics, price), price)
+
+
+def _own(row: Row) -> list[Metric]:
+    """What was measured, without what it cost at the price of that time."""
+    return [metric for name, metric in row.metrics.items() if name not in COSTS]
+
+
+def _keeps(row: Row, price: Price, utilisation: float, bound: Objective) -> bool:
+    """Whether the row keeps a bound with its whole interval; a bound of a cost is of that at the price of this line."""
+    if bound.metric not in MONEY:
+        metric = row.metrics.get(bound.metric)
+        return metric is not None and is_kept(metric.estimate, bound)
+    check_currency(bound, price.currency)
+    work = works_of(_own(row), items_per_call(row.ok[0])).get(bound.metric)
+    cost = cost_of(row.metrics[work.metric], price, work, utilisation) if work else None
+    return cost is not None and is_kept(cost, bound)
+
+
+def summarise_costs(found: Sequence[CostLine | Left]) -> Costs:
+    """All lines, the cheapest first, with the best one, those that cannot be told from it, and where others overtake.
+
+    Only what is paid in one currency for the same kind of work is compared: that of most lines.
+    """
+    lines = sorted((one for one in found if isinstance(one, CostLine)), key=lambda one: one.cost.point)
+    left = tuple(one for one in found if isinstance(one, Left))
+    compared = [i for i in _alike(lines) if lines[i].is_kept and not lines[i].row.is_held]
+    best = find_best([_alternative(lines[i]) for i in compared], Respect(metric=COST, better=Better.LOWER))
+    if best is not None:
+        best = Best(compared[best.place], tuple(compared[i] for i in best.ties))
+    time = LATENCY if any(LATENCY in lines[i].row.metrics for i in compared) else OF_A_PIECE
+    return Costs(
+        lines=tuple(lines),
+        left=left,
+        best=best,
+        standings=_standings(lines, compared, time),
+        time=time,
+        break_evens=tuple(_break_evens([lines[i] for i in compared])),
+    )
+
+
+def check_metric(tables: Mapping[str, Sequence[Row]], work: str) -> None:
+    """Refuses a metric that no row has."""
+    known = {name for table in tables.values() for row in table for name in row.metrics}
+    if work and work not in known:
+        raise OptionError(f"--work: no case has {work!r}", remedy=did_you_mean(work, known))
+
+
+def _alike(lines: Sequence[CostLine]) -> list[int]:
+    kinds: dict[tuple[str, str, bool, float], list[int]] = {}
+    for i, line in enumerate(lines):
+        kind = (line.price.currency, line.work.piece, line.work.is_rate, line.work.count)
+        kinds.setdefault(kind, []).append(i)
+    return max(kinds.values(), key=len, default=[])
+
+
+def _alternative(line: CostLine) -> Alternative:
+    return Alternative(line.rounds, line.cost.point, notes.is_unreliable(line.row.results))
+
+
+def _standings(lines: Sequence[CostLine], compared: Sequence[int], time: str) -> tuple[Standing | None, ...]:
+    """How each stands in cost and time at once, where it has that time."""
+    times = {i: told for i in compared if (told := lines[i].times(time))}
+    with_latency = list(times)
+    latencies = [
+        Alternative(told[:-1] or told, told[-1].point, notes.is_unreliable(lines[i].row.results))
+        for i, told in times.items()
+    ]
+    costs = [_alternative(lines[i]) for i in with_latency]
+    # The front is sought where the first is low and the second high: a latency counts as high when it is low.
+    respects = (Respect(metric=COST, better=Better.LOWER), Respect(metric=time, better=Better.LOWER))
+    found = find_standings(costs, latencies, respects) if with_latency else []
+    by_place = {
+        place: Standing(one.state, None if one.by is None else with_latency[one.by])
+        for place, one in zip(with_latency, found, strict=True)
+    }
+    return tuple(by_place.get(i) for i in range(len(lines)))
+
+
+def _break_evens(lines: Sequence[CostLine]) -> list[BreakEven]:
+    """For each case: the machine with the lowest price, against each that does more for more money."""
+    found = []
+    groups: dict[str, list[CostLine]] = {}
+    for line in lines:
+        if line.work.is_rate and line.price.shape:
+            groups.setdefault(line.row.key, []).append(line)
+    for group in groups.values():
+        small = min(group, key=lambda line: line.price.per_hour)
+        found += [
+            BreakEven(small=small, large=large, load=load_from(small, large))
+            for large in group
+            if large.price.per_hour > small.price.per_hour and large.rate > small.rate
+        ]
+    return found
+
+
+def load_from(small: CostLine, large: CostLine) -> float | None:
+    """The load, in items a second, above which machines of the larger kind cost less than as many small as it needs.
+
+    Machines are rented whole: `n` of them serve up to `n` times what one does. None where that never happens.
+    """
+    for machines in range(1, _MOST):
+        load = machines * small.rate * small.utilisation  # so many small ones are just full
+        needed = math.floor(load / (large.rate * large.utilisation)) + 1  # a little more than that load
+        if needed * large.price.per_hour < (machines + 1) * small.price.per_hour:
+            return load
+    return None

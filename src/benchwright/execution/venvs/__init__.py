@@ -1,0 +1,1 @@
+"""Virtual environments that something is measured in, and the programs that fill them; here and on other machines."""
