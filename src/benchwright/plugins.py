@@ -27,10 +27,12 @@ BUILTIN: dict[str, dict[str, str]] = {
         "task": "benchwright.worker.runtimes.task:TaskRuntime",
         "binary": "benchwright.worker.runtimes.binary:Binary",
         "pipeline": "benchwright.worker.runtimes.pipeline:Pipeline",
+        "openai": "benchwright.worker.runtimes.openai:OpenAi",
         "fake": "benchwright.worker.runtimes.fake:Fake",
         "control": "benchwright.worker.runtimes.control:Control",
     },
     "sources": {
+        "endpoints": "benchwright.targets.sources.endpoints:Endpoints",
         "models": "benchwright.targets.sources.models:Models",
         "specs": "benchwright.targets.sources.specs:Specs",
         "callables": "benchwright.targets.sources.callables:Callables",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from benchwright.cli.endpoint_options import add_endpoint_settings
 from benchwright.errors import OptionError
 from benchwright.execution.hosts import AnyHost
 from benchwright.execution.session import MONITORS, Plan
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
     """Returns the request that the flags describe."""
+    return add_endpoint_settings(given, _plain_request(given, command))
+
+
+def _plain_request(given: Mapping[str, Any], command: list[str]) -> Request:
     return Request(
         targets=given["targets"],
         command=command,

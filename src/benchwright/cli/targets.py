@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from benchwright.cli.endpoint_options import add_endpoint_settings, endpoint_options
+
 if TYPE_CHECKING:
     from benchwright.execution.builds.surroundings import Surroundings
     from benchwright.execution.hosts.cloud_fleet import CloudFleet
@@ -117,7 +119,7 @@ _BUILDING = (
 
 def target_options(function: F) -> F:
     """Adds targets and how each is measured; `request_of` and `cpus_of` read the values."""
-    return click.argument("targets", nargs=-1, metavar="TARGET...")(_add_options(_OPTIONS, function))
+    return click.argument("targets", nargs=-1, metavar="TARGET...")(_add_options(_OPTIONS, endpoint_options(function)))
 
 
 def build_options(function: F) -> F:
@@ -137,7 +139,7 @@ def request_of(given: Mapping[str, Any], command: Sequence[str] = ()) -> Request
     from benchwright.targets.sources import Request
     from benchwright.workflows import arguments
 
-    return Request(
+    plain = Request(
         targets=given["targets"],
         command=list(command),
         runtimes=read_words(given["runtime"], "--runtime"),
@@ -154,6 +156,7 @@ def request_of(given: Mapping[str, Any], command: Sequence[str] = ()) -> Request
         ),
         tags=given["tag"],
     )
+    return add_endpoint_settings(given, plain)
 
 
 def cpus_of(given: Mapping[str, Any]) -> Sequence[int]:

@@ -14,6 +14,7 @@ from typing import Any
 from benchwright import schema
 from benchwright.errors import ChannelError, DecodeError
 from benchwright.records import Failure, Metric, Operator, ResultWarning, Samples, Timeline, Value
+from benchwright.schema.soundness import samples_flaw
 from benchwright.system.texts import shorten
 from benchwright.worker import channel
 from benchwright.worker.channel import Frame
@@ -150,6 +151,7 @@ def _check_samples(told: Samples, message: Frame) -> None:
     _refuse_unless(wanted <= columns, f"the columns {sorted(wanted - columns)} are missing")
     lengths = {len(values) for values in samples.columns.values()}
     _refuse_unless(len(lengths) == 1, "the columns are of unequal length")
+    _refuse_unless(not (flaw := samples_flaw(samples)), flaw)
     _refuse_unless(told.loops >= 1 and told.calls >= 1, "the message holds no calls")
     _refuse_unless(lengths != {0} or bool(samples.histograms), "the message holds no calls")
     _refuse_unless(

@@ -36,6 +36,11 @@ def derive(case: Case, answers: Sequence[CopyAnswer]) -> list[Metric]:
     """Metrics of one measured case, pooled over its copies."""
     if case.load.mode is Mode.SINGLE:
         return [_wall_time(answers), *(m for m in _one_off_metrics(answers) if m.name == "load_time")]
+    if "outcome" in answers[0].samples.columns:
+        from benchwright.execution import endpoint_metrics  # only served models need it, and numpy
+
+        asked = _rate_metrics(case, answers) if case.load.mode is Mode.OPEN else []
+        return [*endpoint_metrics.derive(case, answers, _percentiles(case)), *_one_off_metrics(answers), *asked]
     metrics = [*_latency_metrics(answers, _percentiles(case)), *_throughput(case, answers), *_one_off_metrics(answers)]
     if case.load.mode is Mode.OPEN:
         metrics += [*_service_metrics(answers, "service"), *_service_metrics(answers, "lateness")]

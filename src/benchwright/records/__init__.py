@@ -212,7 +212,8 @@ class Samples:
 
     `columns` holds int64 arrays of equal length: `latency` and `end` (since the copy's time zero) always; in an open
     loop also `scheduled`, `lateness` and `service`. Beyond the engine's limit the calls live in `histograms` only, by
-    the same names.
+    the same names. Of streamed answers `chunks` holds every event that arrived, in columns of a length of their own:
+    `call` (its row in `columns`), `at` (ns since time zero), `kind`, `size` and `tokens`.
     """
 
     copy: int
@@ -221,6 +222,21 @@ class Samples:
     elapsed: int  # ns during which calls were being issued, empty time included
     columns: Mapping[str, Int64s] = field(default_factory=dict)
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
+    chunks: Mapping[str, Int64s] = field(default_factory=dict)
+
+
+_CHUNKS = "chunks."  # begins the names that columns of chunks have beside the others
+
+
+def join_columns(samples: Samples) -> dict[str, Int64s]:
+    """Every raw column under one name each: those of chunks begin with `chunks.`."""
+    return {**samples.columns, **{_CHUNKS + name: values for name, values in samples.chunks.items()}}
+
+
+def split_columns(columns: Mapping[str, Int64s]) -> tuple[dict[str, Int64s], dict[str, Int64s]]:
+    """The inverse of `join_columns`: the columns of calls, and those of chunks."""
+    chunks = {name.removeprefix(_CHUNKS): values for name, values in columns.items() if name.startswith(_CHUNKS)}
+    return {name: values for name, values in columns.items() if not name.startswith(_CHUNKS)}, chunks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

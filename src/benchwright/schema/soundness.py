@@ -56,8 +56,14 @@ def histogram_flaw(histogram: Histogram) -> str:
 
 def samples_flaw(samples: Samples) -> str:
     """Says what is wrong with raw columns; "" when nothing is."""
-    lengths = {len(column) for column in samples.columns.values()}
-    return "" if len(lengths) < 2 else f"columns of {min(lengths):,} and of {max(lengths):,} values beside each other"
+    for what, columns in (("columns", samples.columns), ("columns of chunks", samples.chunks)):
+        lengths = {len(column) for column in columns.values()}
+        if len(lengths) > 1:
+            return f"{what} of {min(lengths):,} and of {max(lengths):,} values beside each other"
+    calls, rows = samples.chunks.get("call"), len(samples.columns.get("latency", ()))
+    if calls and (min(calls) < 0 or max(calls) >= rows):
+        return "a chunk of a call that is not among the columns"
+    return ""
 
 
 def timeline_flaw(timeline: Timeline) -> str:

@@ -21,6 +21,9 @@ _UNITS = {
     **dict.fromkeys(("throughput", "rate", "max_rate"), "/s"),
     **dict.fromkeys(("rss", "io"), "B"),
     **dict.fromkeys(ENERGY, "J"),
+    **dict.fromkeys(("ttfb", "ttft", "itl", "tpot", "e2e"), "s"),  # of served models
+    **dict.fromkeys(("goodput", "output_tokens_rate", "input_tokens_rate", "tokens_per_user"), "/s"),
+    "errors": "%",
 }
 _RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
@@ -89,7 +92,9 @@ def _read_bound(bound: str, unit: str, text: str, what: str) -> float:
         if _NUMBER.fullmatch(bound) is None:
             raise
         left = text.rstrip().removesuffix(bound)
-        raise OptionError(error.message, remedy=f"write {what} '{left}{bound}ms' or '{left}{bound}s'") from None
+        ways = ("%",) if unit == "%" else ("/s",) if unit == "/s" else ("ms", "s")
+        remedy = " or ".join(f"'{left}{bound}{way}'" for way in ways)
+        raise OptionError(error.message, remedy=f"write {what} {remedy}") from None
 
 
 def _unit_of(name: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchwright import schema
 from benchwright.errors import ChannelError
-from benchwright.records import Case, Int64s, Profile, Samples
+from benchwright.records import Case, Int64s, Profile, Samples, join_columns, split_columns
 from benchwright.system.orphans import TOKEN_BYTES
 
 PROTOCOL = 3
@@ -182,14 +182,15 @@ def _write_all(fd: int, data: bytes | memoryview) -> None:
 
 def pack_samples(samples: Samples) -> tuple[dict[str, Any], dict[str, Int64s]]:
     """The samples without their columns as JSON values, and the columns."""
-    whole = schema.encode(Samples(**{**_as_dict(samples), "columns": {}}))
-    return whole, dict(samples.columns)
+    whole = schema.encode(Samples(**{**_as_dict(samples), "columns": {}, "chunks": {}}))
+    return whole, join_columns(samples)
 
 
 def unpack_samples(data: dict[str, Any], columns: Mapping[str, Int64s]) -> Samples:
     """The inverse of `pack_samples`."""
     bare = schema.decode(Samples, data, where="answer.samples")
-    return Samples(**{**_as_dict(bare), "columns": dict(columns)})
+    calls, chunks = split_columns(columns)
+    return Samples(**{**_as_dict(bare), "columns": calls, "chunks": chunks})
 
 
 def _as_dict(samples: Samples) -> dict[str, Any]:

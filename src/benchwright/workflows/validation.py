@@ -10,7 +10,7 @@ from pathlib import Path
 from benchwright import plugins
 from benchwright.errors import MeasureError, OptionError, TargetError
 from benchwright.execution.rounds import Plan
-from benchwright.records import Arrivals, Case, Inputs, Load, Mode
+from benchwright.records import Arrivals, Case, Inputs, Load, Mode, Objective
 from benchwright.records.costs import MONEY
 from benchwright.targets.sources import Request, find_file
 from benchwright.units.objectives import check_currency
@@ -165,7 +165,7 @@ def _check_search(request: Request) -> None:
     if not load.objectives:
         raise OptionError("--find-rate needs an objective to meet", remedy="add --objective 'p99<20ms'")
     for objective in load.objectives:
-        if not objective.metric.startswith("latency_p") or not objective.relation.startswith("<"):
+        if not _can_aim(objective) or not objective.relation.startswith("<"):
             raise OptionError(
                 f"--find-rate cannot aim at {objective.metric}{objective.relation}{objective.bound:g}",
                 remedy="bound percentiles of the latency from above, for example --objective 'p99<20ms'",
@@ -174,6 +174,15 @@ def _check_search(request: Request) -> None:
         raise OptionError("a trace sets the rate itself", remedy="give --find-rate or --trace, not both")
     if tuple(request.copies) != (1,):
         raise OptionError("--find-rate searches with one copy", remedy="leave --copies out, or use --workers")
+
+
+def _can_aim(objective: Objective) -> bool:
+    """Whether a rate can be searched for that keeps the bound: a percentile, or what only served models have."""
+    if objective.metric.startswith("latency_p"):
+        return True
+    from benchwright.worker.endpoints.request_times import is_timed
+
+    return is_timed(objective.metric)
 
 
 # ---- files of inputs ----

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from benchwright.cli.endpoint_options import endpoint_options
 from benchwright.cli.options import json_option, store_option
 from benchwright.cli.targets import (
     BATCH_SIZE,
@@ -68,6 +69,7 @@ class _RunCommand(click.Command):
 @click.option("--input-count", type=int, default=1, help="Distinct inputs that calls go through in turn.")
 @PARAM
 @OPTION
+@endpoint_options
 @click.option("--rate", metavar="R,S", help="Open loop: arrivals per second.")
 @click.option("--arrivals", type=click.Choice(["poisson", "constant"]), default="poisson", help="How they are spread.")
 @click.option("--trace", type=click.Path(), help="Open loop: arrival instants in seconds from a file, one a line.")

@@ -17,7 +17,18 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from benchwright import schema
 from benchwright.errors import DecodeError, StoreError
-from benchwright.records import Case, Environment, Failure, Metric, Result, Run, Samples, Status
+from benchwright.records import (
+    Case,
+    Environment,
+    Failure,
+    Metric,
+    Result,
+    Run,
+    Samples,
+    Status,
+    join_columns,
+    split_columns,
+)
 from benchwright.records.code import clean_repository
 from benchwright.records.findings import Finding
 from benchwright.records.prices import Price
@@ -254,7 +265,10 @@ def _case(text: bytes) -> tuple[str, str]:
 def samples_rows(samples: tuple[Samples, ...]) -> list[SamplesRow]:
     """The raw samples of a result."""
     return [
-        SamplesRow(document=_compress(schema.encode(replace(copy, columns={}))), columns=columns.pack(copy.columns))
+        SamplesRow(
+            document=_compress(schema.encode(replace(copy, columns={}, chunks={}))),
+            columns=columns.pack(join_columns(copy)),
+        )
         for copy in samples
     ]
 
@@ -262,7 +276,8 @@ def samples_rows(samples: tuple[Samples, ...]) -> list[SamplesRow]:
 def read_samples(row: SamplesRow, *, where: str) -> Samples:
     """The inverse of `samples_rows`, for one copy."""
     about = schema.decode(Samples, _loads(_expand(row.document, where), where), where=where)
-    return replace(about, columns=columns.unpack(row.columns, where=where))
+    calls, chunks = split_columns(columns.unpack(row.columns, where=where))
+    return replace(about, columns=calls, chunks=chunks)
 
 
 def params_text(case: Case) -> str:

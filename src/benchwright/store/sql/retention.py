@@ -127,7 +127,7 @@ def carry_out(writing: Connect, planned: RetentionPlan) -> None:
 def fold_samples(samples: Samples) -> Samples:
     """Samples without raw calls: their distributions alone."""
     counted = {name: _fold_column(samples.columns[name]) for name in FOLDED if name in samples.columns}
-    return replace(samples, columns={}, histograms={**counted, **samples.histograms})
+    return replace(samples, columns={}, chunks={}, histograms={**counted, **samples.histograms})
 
 
 def aged_out(samples: Samples) -> bool:

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from benchwright.errors import OptionError
 from benchwright.records import Int64s, Load, Objective
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PERCENTILE = "_p"  # stands between a metric and its percentile: latency_p99
 MOST_PROBES = 16
 PROBE_DURATION = 1.0  # seconds, at least
 LONGER = 4  # times as many arrivals when a probe leaves the question open
@@ -71,7 +72,20 @@ def best(probes: list[Probe[T]]) -> Probe[T] | None:
 # ---- through the engine ----
 
 
-def search_rate(load: Load, measure: Callable[[Load], MeasuredLoad], *, typical: float) -> Callable[[], MeasuredLoad]:
+class Judge(Protocol):
+    """Tells whether objectives hold in what was measured; None when they seem to, but not surely."""
+
+    def __call__(self, measured: MeasuredLoad, objectives: Sequence[Objective], /) -> bool | None: ...
+
+
+def judge_latency(measured: MeasuredLoad, objectives: Sequence[Objective]) -> bool | None:
+    """Judges bounds on percentiles of the latency."""
+    return _meets(measured.samples.columns["latency"], objectives)
+
+
+def search_rate(
+    load: Load, measure: Callable[[Load], MeasuredLoad], *, typical: float, judge: Judge = judge_latency
+) -> Callable[[], MeasuredLoad]:
     """Measures open loops at rates that the search chooses; gives the samples of the best rate, or of the lowest tried.
 
     `measure` issues the calls of one load; `typical` is the nanoseconds that a call takes.
@@ -86,14 +100,14 @@ def search_rate(load: Load, measure: Callable[[Load], MeasuredLoad], *, typical:
 
     def probe(rate: float) -> tuple[bool, MeasuredLoad]:
         measured = measure_at(rate, _count_arrivals(load, rate))
-        meets = _meets(measured.samples.columns["latency"], load.objectives)
+        meets = judge(measured, load.objectives)
         if meets is None:  # the point is inside and the interval is not: look longer, once
             measured = measure_at(rate, LONGER * _count_arrivals(load, rate))
-            meets = _meets(measured.samples.columns["latency"], load.objectives)
+            meets = judge(measured, load.objectives)
         return bool(meets), measured
 
     def is_hopeless(measured: MeasuredLoad) -> bool:
-        return _meets(measured.samples.columns["service"], load.objectives) is False
+        return judge is judge_latency and _meets(measured.samples.columns["service"], load.objectives) is False
 
     probes = find_rate(probe, ceiling=load.workers * 1e9 / max(1.0, typical), hopeless=is_hopeless)
     chosen = best(probes) or min(probes, key=lambda p: p.rate)
@@ -104,7 +118,14 @@ def search_rate(load: Load, measure: Callable[[Load], MeasuredLoad], *, typical:
 def _count_arrivals(load: Load, rate: float) -> int:
     """Arrivals of one probe: what was asked for, and at least twice what bounding the percentiles takes."""
     wanted = load.samples or math.ceil(rate * max(load.duration or 0.0, PROBE_DURATION))
-    return max(wanted, *(2 * ranks.samples_for_quantile(_quantile(o), sides=1) for o in load.objectives))
+    return max(wanted, *map(_fewest, load.objectives))
+
+
+def _fewest(objective: Objective) -> int:
+    """Calls without which a bound cannot be told to hold; of a share of failures, three times as many as one allows."""
+    if PERCENTILE not in objective.metric:
+        return math.ceil(300 / max(objective.bound, 0.01))
+    return 2 * ranks.samples_for_quantile(quantile_of(objective), sides=1)
 
 
 def _meets(times: Int64s, objectives: Sequence[Objective]) -> bool | None:
@@ -114,7 +135,7 @@ def _meets(times: Int64s, objectives: Sequence[Objective]) -> bool | None:
     """
     sure = True
     for objective in objectives:
-        estimate = ranks.quantile_estimate(times, _quantile(objective), 0.9)  # two-sided 90 %: one-sided 95 %
+        estimate = ranks.quantile_estimate(times, quantile_of(objective), 0.9)  # two-sided 90 %: one-sided 95 %
         if estimate.point / 1e9 > objective.bound:
             return False
         if estimate.high is None or estimate.confidence < 0.85 or estimate.high / 1e9 > objective.bound:
@@ -122,5 +143,6 @@ def _meets(times: Int64s, objectives: Sequence[Objective]) -> bool | None:
     return True if sure else None
 
 
-def _quantile(objective: Objective) -> float:
-    return float(objective.metric.removeprefix("latency_p")) / 100
+def quantile_of(objective: Objective) -> float:
+    """Which quantile a bound such as `latency_p99` is of."""
+    return float(objective.metric.rpartition(PERCENTILE)[2]) / 100

@@ -1,0 +1,291 @@
+"""Drives a load against a server: connects, warms up, prepares every request, sends them on time, reads the answers."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from benchwright.errors import LoadError, MeasureError, RequestError
+from benchwright.records import Failure, Int64s, Load, Mode, ResultWarning, Value
+from benchwright.stats import ranks
+from benchwright.worker.endpoints.client import ClientSettings, HttpClient
+from benchwright.worker.endpoints.dialect import Dialect
+from benchwright.worker.endpoints.exchanges import Exchange
+from benchwright.worker.endpoints.loads import Turns, run_closed, run_open
+from benchwright.worker.endpoints.reading import CountTokens, ReadTraffic, read_traffic
+from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, Traffic
+from benchwright.worker.endpoints.wire import request_bytes
+from benchwright.worker.engine.clock import SystemClock, calibrate, learn_margin
+from benchwright.worker.engine.engine import DEFAULT_DURATION, MeasuredLoad, PreparedLoad, hold_off_collector
+from benchwright.worker.engine.subject import Subject
+from benchwright.worker.engine.warmup import Warmup, first_call, warm_up
+from benchwright.worker.runtimes import Report
+
+if TYPE_CHECKING:
+    from benchwright.worker.engine.engine import Finish
+
+MOST_PREPARED = 20_000  # requests that are made ready beforehand where their number is not known
+MOST_BYTES = 512 * 2**20  # of prepared requests
+SPARE = 1.5  # times as many as the warm-up lets expect
+WARMUPS = 64  # different requests of the warm-up, none of which is sent again
+HEAD_START = 5_000_000  # ns before the first arrival of a probe
+MakeExchanges = Callable[[int, int], Sequence[Exchange]]  # (how many, seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointPlan:
+    """What is sent where, and how it is read."""
+
+    settings: ClientSettings
+    headers: dict[str, str]
+    dialect: Dialect
+    make: MakeExchanges
+    think: int = 0  # ns between the turns of a conversation
+    count: CountTokens | None = None  # counts tokens of texts by itself
+
+
+class EndpointDriver:
+    """Issues the load of one copy. `report` tells what was learned beside the columns."""
+
+    def __init__(self, plan: EndpointPlan) -> None:
+        self.plan = plan
+        self.client = HttpClient(plan.settings)
+        self.exchanges: Sequence[Exchange] = ()
+        self.read: ReadTraffic | None = None
+        self.health = ClientHealth()
+        self.repeated = False  # the prepared requests were too few, and were sent again
+
+    def close(self) -> None:
+        """Closes connections and the event loop."""
+        self.client.close()
+
+    def prepare(self, load: Load, copy: int) -> PreparedLoad:
+        """Connects, warms up, makes every request; gives what sends them from an instant on."""
+        _refuse_modes(load)
+        load = _share(load, copy)
+        clock = SystemClock()
+        facts = calibrate(clock)
+        warmup = self._warm_up(load, clock, copy)
+        timed = self._prepare_search(load, copy, warmup) if load.find_rate else self._prepare(load, copy, warmup)
+        return PreparedLoad(
+            clock=clock, facts=facts, warmup=warmup, loops=1, oversleep=learn_margin(clock, sleeps=5), time=timed
+        )
+
+    def report(self) -> Report:
+        """What is known after the last request, and a failure where none succeeded."""
+        assert self.read is not None
+        return Report(
+            details={"client": describe_client(self.health, self.read), "errors": self._errors(), **self._lengths()},
+            warnings=self._warnings(),
+            failure=self._failure(),
+        )
+
+    # ---- before time zero ----
+
+    def _warm_up(self, load: Load, clock: SystemClock, copy: int) -> Warmup:
+        self.client.run(self.client.open_connections(1))
+        exchanges = self.plan.make(WARMUPS, _seed(load, copy, "warm-up"))
+        payloads = [(self._payload(exchange),) for exchange in exchanges]
+        subject = Subject(call=self._call_once, arguments=payloads)
+        first = first_call(subject, clock)
+        return warm_up(subject, clock, limit=load.warmup, first=first)
+
+    def _call_once(self, payload: bytes) -> None:
+        """One request that must succeed: a server that refuses the first ones is not measured."""
+        entry = self.client.call(payload)
+        read = self.read_traffic(self.client.traffic, [Exchange(messages=())], 0, 0, 0)
+        for outcome, failures in read.failures.items():
+            if self.client.traffic.outcome[entry] == Outcome.REFUSED:
+                raise LoadError(f"no connection to {self.plan.settings.address.origin}: {failures.first}")
+            raise MeasureError(
+                f"the server did not answer as expected ({outcome.name.lower()}): {failures.first}",
+                remedy="try the same request by hand; the model, the route and the options must fit this server",
+            )
+
+    def _payload(self, exchange: Exchange) -> bytes:
+        return request_bytes(self.plan.settings.address, self.plan.dialect.encode(exchange), self.plan.headers)
+
+    def _prepare(self, load: Load, copy: int, warmup: Warmup) -> Callable[[int], Finish]:
+        schedule = _schedule(load, copy)
+        wanted = _count_requests(load, schedule, warmup)
+        self.exchanges = self.plan.make(wanted, _seed(load, copy, "load"))
+        payloads = [self._payload(exchange) for exchange in self.exchanges]
+        if sum(map(len, payloads)) > MOST_BYTES:
+            raise RequestError(
+                f"the prepared requests take more than {MOST_BYTES >> 20} MiB",
+                remedy="shorter prompts, a shorter --duration, or fewer requests with --samples",
+            )
+        conversations = group_turns(self.exchanges, self.plan.think)
+        self.client.run(self.client.open_connections(_count_connections(load, warmup)))
+
+        def time_requests(zero: int) -> Finish:
+            self.client.reset(payloads)
+            with hold_off_collector() as collector:
+                if schedule is None:
+                    traffic = run_closed(self.client, load, conversations, zero)
+                else:
+                    traffic = run_open(self.client, schedule, conversations, zero)
+            health = self.client.health
+
+            def finish() -> MeasuredLoad:
+                self.health = health
+                self.repeated = len(traffic) > len(payloads)
+                self.read = self.read_traffic(traffic, self.exchanges, zero, copy, _span(load, schedule))
+                rate = None if load.rate is None else load.rate / load.copies
+                return MeasuredLoad(samples=self.read.samples, gc_collections=collector.collections, rate=rate)
+
+            return finish
+
+        return time_requests
+
+    def _prepare_search(self, load: Load, copy: int, warmup: Warmup) -> Callable[[int], Finish]:
+        from benchwright.worker.endpoints.request_times import judge
+        from benchwright.worker.engine.rate_search import search_rate
+
+        def measure(at_rate: Load) -> MeasuredLoad:
+            timed = self._prepare(at_rate, copy, warmup)
+            return timed(time.perf_counter_ns() + HEAD_START)()
+
+        return lambda zero: search_rate(load, measure, typical=warmup.typical, judge=judge)
+
+    def read_traffic(
+        self, traffic: Traffic, exchanges: Sequence[Exchange], zero: int, copy: int, span: int
+    ) -> ReadTraffic:
+        """Reads what arrived."""
+        return read_traffic(
+            traffic, self.plan.dialect, exchanges, zero=zero, copy=copy, span=span, count=self.plan.count
+        )
+
+    # ---- after the last request ----
+
+    def _errors(self) -> dict[str, Value]:
+        assert self.read is not None
+        return {
+            outcome.name.lower(): {"count": kind.count, "first": kind.first}
+            for outcome, kind in sorted(self.read.failures.items())
+        }
+
+    def _lengths(self) -> dict[str, Value]:
+        return {"prepared_requests": len(self.exchanges), "repeated_requests": self.repeated}
+
+    def _failure(self) -> Failure | None:
+        """Nothing succeeded: there is no number of a request that did."""
+        assert self.read is not None
+        if self.read.failed < self.read.samples.calls:
+            return None
+        kinds = "; ".join(
+            f"{kind.count} {outcome.name.lower()}: {kind.first}" for outcome, kind in self.read.failures.items()
+        )
+        return Failure(kind="requests", message=f"all {self.read.samples.calls} requests failed: {kinds}")
+
+    def _warnings(self) -> list[ResultWarning]:
+        assert self.read is not None
+        found = []
+        if self.plan.settings.insecure and self.plan.settings.address.tls:
+            seen = "the server's certificate was not checked (--insecure)"
+            found.append(ResultWarning(code="tls-unchecked", seen=seen, remedy="trust its certificate: SSL_CERT_FILE"))
+        if self.read.failed and self.read.failed < self.read.samples.calls:
+            kinds = ", ".join(f"{kind.count} {outcome.name.lower()}" for outcome, kind in self.read.failures.items())
+            first = next(iter(self.read.failures.values())).first
+            seen = f"{self.read.failed} of {self.read.samples.calls} requests failed: {kinds}; the first said: {first}"
+            remedy = "percentiles are those of requests that succeeded; bound the rest with --objective 'errors<0.1%'"
+            found.append(ResultWarning(code="requests-failed", seen=seen, remedy=remedy))
+        if self.repeated:
+            seen = f"more requests were sent than the {len(self.exchanges)} prepared ones, so some were sent again"
+            found.append(ResultWarning(code="requests-repeated", seen=seen, remedy="a prefix cache may have answered"))
+        if self.health.cut_short:
+            found.append(
+                ResultWarning(
+                    code="cut-short",
+                    seen=f"it ended early: {self.health.cut_short}",
+                    remedy="a shorter --duration, or more --copies",
+                )
+            )
+        return found
+
+
+def describe_client(health: ClientHealth, read: ReadTraffic) -> dict[str, Value]:
+    """What the client did, for whoever judges whether it was the bottleneck."""
+    late = sorted(read.samples.columns["lateness"])
+    lags = sorted(health.lags)
+    return {
+        "send_lateness_p99_ns": late[ranks.rank(len(late), 0.99) - 1] if late else 0,
+        "loop_lag_p99_ns": lags[ranks.rank(len(lags), 0.99) - 1] if lags else 0,
+        "cpu_percent": 100 * health.cpu / health.elapsed if health.elapsed else 0.0,
+        "connections_opened": health.opened,
+        "requests_on_kept_connections": health.reused,
+        "reconnects": health.reconnects,
+        "waited_for_a_connection": health.queued,
+    }
+
+
+def group_turns(exchanges: Sequence[Exchange], think: int) -> list[Turns]:
+    """The conversations that requests belong to, in the order of their first turns."""
+    sessions: dict[int, list[int]] = {}
+    for number, exchange in enumerate(exchanges):
+        sessions.setdefault(exchange.session, []).append(number)
+    return [Turns(numbers=tuple(numbers), think=think) for numbers in sessions.values()]
+
+
+def _refuse_modes(load: Load) -> None:
+    if load.mode not in (Mode.CLOSED, Mode.OPEN, Mode.OFFLINE):
+        raise RequestError("an endpoint is asked by users or at a rate", remedy="use --workers, --rate or --trace")
+
+
+def _share(load: Load, copy: int) -> Load:
+    """What one copy does: its part of a count; without any stop rule, a second."""
+    if load.samples is not None and load.mode is Mode.CLOSED:
+        return replace(load, samples=max(1, (load.samples + load.copies - 1 - copy) // load.copies))
+    if load.duration is None and load.samples is None and not load.once and not load.trace:
+        return replace(load, duration=60.0 if load.precision else DEFAULT_DURATION)
+    return load
+
+
+def _schedule(load: Load, copy: int) -> Int64s | None:
+    """The arrivals of an open loop; None where users wait for their answers."""
+    if load.mode is Mode.CLOSED:
+        return None
+    if load.mode is Mode.OFFLINE:
+        from array import array
+
+        return array("q", bytes(8 * (load.samples or 1)))
+    from benchwright.worker.engine.arrivals import arrivals
+
+    return arrivals(load, copy=copy)
+
+
+def _span(load: Load, schedule: Int64s | None) -> int:
+    if schedule is None or load.mode is Mode.OFFLINE:
+        return 0
+    return (
+        int(load.duration * 1e9)
+        if load.duration is not None and load.samples is None and not load.trace
+        else schedule[-1]
+    )
+
+
+def _count_requests(load: Load, schedule: Int64s | None, warmup: Warmup) -> int:
+    """How many different requests are made ready: as many as there will be, as far as that can be told."""
+    if schedule is not None:
+        return len(schedule)
+    if load.samples is not None:
+        return load.samples
+    expected = (load.duration or 1.0) * 1e9 / max(1.0, warmup.typical) * load.workers * SPARE
+    return max(load.workers, min(MOST_PREPARED, math.ceil(expected)))
+
+
+def _count_connections(load: Load, warmup: Warmup) -> int:
+    """How many connections are opened before time zero: one a user, or as many as will be in use at the rate."""
+    if load.mode is Mode.CLOSED:
+        return load.workers
+    at_once = (load.rate or 0.0) / load.copies * warmup.typical / 1e9
+    return math.ceil(at_once + 3 * math.sqrt(at_once)) + 1
+
+
+def _seed(load: Load, copy: int, what: str) -> int:
+    import random
+
+    return random.Random(f"{load.seed} {copy} {what}").getrandbits(48)

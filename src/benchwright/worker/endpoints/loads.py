@@ -1,0 +1,229 @@
+"""When each request is due: users that wait for answers, arrivals on a schedule, conversations of several turns."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from benchwright.records import Int64s, Load
+from benchwright.stats import ranks
+from benchwright.worker.endpoints.client import HttpClient
+from benchwright.worker.endpoints.timer import make_alarm
+from benchwright.worker.endpoints.traffic import Outcome, Traffic
+
+FIRST_LOOK = 100  # answers before the precision is first judged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """The prepared requests of one conversation, in order: each is sent when the one before it was answered."""
+
+    numbers: tuple[int, ...]
+    think: int = 0  # ns between an answer and the next request
+
+
+class Agenda:
+    """What is due when: an alarm rings for the earliest, and whatever is due by then is done."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, due: Callable[[int, int], None]) -> None:
+        self._heap: list[tuple[int, int]] = []
+        self._due = due
+        self._is_open = True
+        self._alarm = make_alarm(loop, self._ring, time.perf_counter_ns)
+
+    def fill(self, instants: list[tuple[int, int]]) -> None:
+        """Takes (instant, what) in order of time, before anything is due."""
+        self._heap = instants
+        if instants:
+            self._alarm.set(instants[0][0])
+
+    def add(self, instant: int, what: int) -> None:
+        """Takes one more; its instant may have passed."""
+        heapq.heappush(self._heap, (instant, what))
+        if self._heap[0] == (instant, what):
+            self._alarm.set(instant)
+
+    def close(self) -> None:
+        """Nothing is due any more."""
+        self._heap.clear()
+        if self._is_open:
+            self._is_open = False
+            self._alarm.close()
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def _ring(self) -> None:
+        heap, due, now = self._heap, self._due, time.perf_counter_ns
+        while heap and heap[0][0] <= now():
+            due(*heapq.heappop(heap))
+        if heap:
+            self._alarm.set(heap[0][0])
+
+
+@dataclass(slots=True, kw_only=True)
+class _Course:
+    """A load while it goes on: which conversation each request belongs to, and how much is still to come."""
+
+    client: HttpClient
+    conversations: Sequence[Turns]
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+    pending: int = 0  # requests that were begun and have not ended
+    turn_of: dict[int, tuple[int, int]] = field(default_factory=dict)  # entry -> (conversation, turn), of long ones
+
+    def begin(self, scheduled: int, conversation: int, turn: int = 0) -> None:
+        turns = self.conversations[conversation]
+        self.pending += 1
+        if len(turns.numbers) > 1:
+            self.turn_of[len(self.client.traffic)] = (conversation, turn)
+        self.client.begin(scheduled, turns.numbers[turn])
+
+    def next_turn(self, entry: int) -> tuple[int, int] | None:
+        """The conversation and turn that follow an entry; none follows a request that failed, or the last turn."""
+        place = self.turn_of.pop(entry, None)
+        if place is None or self.client.traffic.outcome[entry] != Outcome.OK:
+            return None
+        conversation, turn = place
+        return (conversation, turn + 1) if turn + 1 < len(self.conversations[conversation].numbers) else None
+
+
+def run_closed(client: HttpClient, load: Load, conversations: Sequence[Turns], zero: int) -> Traffic:
+    """`load.workers` users, each of whom asks again as soon as the answer is there (or after some thought)."""
+    return _run(client, _Closed(client, load, conversations, zero), zero)
+
+
+def run_open(client: HttpClient, schedule: Int64s, conversations: Sequence[Turns], zero: int) -> Traffic:
+    """Conversations that begin on a schedule, whatever became of those before."""
+    return _run(client, _Open(client, schedule, conversations, zero), zero)
+
+
+class _Open:
+    """Arrivals in ns since time zero, each the first request of a conversation; its later turns follow."""
+
+    def __init__(self, client: HttpClient, schedule: Int64s, conversations: Sequence[Turns], zero: int) -> None:
+        self.course = _Course(client=client, conversations=conversations)
+        self.agenda = Agenda(client.loop, self._arrive)
+        self._later: dict[int, tuple[int, int]] = {}  # key beyond the schedule -> a later turn
+        self._first = [(zero + instant, place) for place, instant in enumerate(schedule)]
+        self._arrivals = len(schedule)
+
+    def start(self) -> None:
+        self.agenda.fill(self._first)
+
+    def ended(self, entry: int) -> None:
+        course = self.course
+        course.pending -= 1
+        following = course.next_turn(entry)
+        if following is not None:
+            think = course.conversations[following[0]].think
+            self._later[self._arrivals + entry] = following
+            self.agenda.add(course.client.traffic.end[entry] + think, self._arrivals + entry)
+        elif not course.pending and not self.agenda:
+            course.done.set()
+
+    def _arrive(self, instant: int, key: int) -> None:
+        if self.course.client.health.cut_short:
+            self.agenda.close()
+            if not self.course.pending:
+                self.course.done.set()
+            return
+        conversation, turn = (
+            self._later.pop(key) if key >= self._arrivals else (key % len(self.course.conversations), 0)
+        )
+        self.course.begin(instant, conversation, turn)
+
+
+class _Closed:
+    """Users, who take the prepared conversations in turn until time or the count is up."""
+
+    def __init__(self, client: HttpClient, load: Load, conversations: Sequence[Turns], zero: int) -> None:
+        self.course = _Course(client=client, conversations=conversations)
+        self.agenda = Agenda(client.loop, self._ask)
+        self._users, self._zero = load.workers, zero
+        self._left = len(conversations) if load.once else load.samples  # requests still to be begun; None: no limit
+        self._deadline = None if load.duration is None else zero + int(load.duration * 1e9)
+        self._taken = 0  # conversations
+        self._waiting: dict[int, tuple[int, int]] = {}  # a user's key -> conversation and turn after some thought
+        self._precision, self._quantile, self._next_look = load.precision, load.precision_of / 100, FIRST_LOOK
+
+    def start(self) -> None:
+        for _ in range(self._users):
+            self._begin_next(self._zero)
+
+    def ended(self, entry: int) -> None:
+        course, end = self.course, self.course.client.traffic.end[entry]
+        course.pending -= 1
+        following = course.next_turn(entry)
+        if following is not None and (think := course.conversations[following[0]].think) and not self._is_over(end):
+            self._waiting[entry] = following
+            self.agenda.add(end + think, entry)
+        elif following is not None and not self._is_over(end):
+            self._begin(end, *following)
+        else:
+            self._begin_next(end)
+        if not course.pending and not self.agenda:
+            course.done.set()
+
+    def _ask(self, instant: int, key: int) -> None:
+        following = self._waiting.pop(key)
+        if not self._is_over(instant):
+            self._begin(instant, *following)
+        elif not self.course.pending and not self.agenda:
+            self.course.done.set()
+
+    def _begin_next(self, instant: int) -> None:
+        if self._taken and self._is_over(instant):  # a duration too short for any request is good for one
+            return
+        self._taken += 1
+        self._begin(instant, (self._taken - 1) % len(self.course.conversations), 0)
+
+    def _begin(self, instant: int, conversation: int, turn: int) -> None:
+        if self._left is not None:
+            if self._left <= 0:
+                return
+            self._left -= 1
+        self.course.begin(instant, conversation, turn)
+
+    def _is_over(self, instant: int) -> bool:
+        late = self._deadline is not None and instant >= self._deadline
+        return late or self._left == 0 or bool(self.course.client.health.cut_short) or self._is_precise()
+
+    def _is_precise(self) -> bool:
+        traffic = self.course.client.traffic
+        if self._precision is None or len(traffic) < self._next_look:
+            return False
+        self._next_look = int(len(traffic) * 1.25) + 1
+        whole = [
+            end - sent
+            for end, sent, bad in zip(traffic.end, traffic.sent, traffic.outcome, strict=True)
+            if end and not bad
+        ]
+        width = ranks.relative_half_width(whole, self._quantile) if len(whole) >= FIRST_LOOK else None
+        if width is not None and width <= self._precision:
+            self._deadline = 0
+        return self._deadline == 0
+
+
+def _run(client: HttpClient, load: _Open | _Closed, zero: int) -> Traffic:
+    """Runs a load to its end and keeps what the client itself took for it."""
+    client.on_end = load.ended
+
+    async def go() -> None:
+        watch = client.loop.create_task(client.watch())
+        while (left := zero - time.perf_counter_ns()) > 0:
+            await asyncio.sleep(left / 2e9 if left > 4_000_000 else 0)
+        load.start()
+        await load.course.done.wait()
+        watch.cancel()
+
+    before, begin = os.times(), time.perf_counter()
+    client.run(go())
+    after = os.times()
+    client.health.cpu = after.user + after.system - before.user - before.system
+    client.health.elapsed = time.perf_counter() - begin
+    load.agenda.close()
+    return client.traffic

@@ -1,0 +1,143 @@
+"""The times of requests by the names of their metrics, each as one number a request; bounds on them judged.
+
+A request that failed is later than any bound: it never helps a percentile. Standard library only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from benchwright.records import Objective, Samples
+from benchwright.stats import ranks
+from benchwright.units import objectives as bounds
+from benchwright.worker.endpoints.reading import NEVER
+from benchwright.worker.endpoints.traffic import Outcome
+from benchwright.worker.engine.rate_search import PERCENTILE, quantile_of
+
+if TYPE_CHECKING:
+    from benchwright.worker.engine.engine import MeasuredLoad
+
+LATE = 2**62  # ns: what a failed request is judged as
+ERRORS = "errors"  # the metric: percent of requests that failed
+Row = Mapping[str, int]
+
+
+def _since_sent(instant: str) -> Callable[[Row], int]:
+    def time_of(row: Row) -> int:
+        return NEVER if row[instant] == NEVER else row[instant] - row["scheduled"] - row["lateness"]
+
+    return time_of
+
+
+def _since_scheduled(instant: str) -> Callable[[Row], int]:
+    return lambda row: NEVER if row[instant] == NEVER else row[instant] - row["scheduled"]
+
+
+def _per_token(row: Row) -> int:
+    """Time per output token after the first."""
+    tokens = row["output_tokens"] if row["output_tokens"] > 0 else row["counted_tokens"]
+    if tokens < 2 or row["first_text"] == NEVER:
+        return NEVER
+    return round((row["last_text"] - row["first_text"]) / (tokens - 1))
+
+
+# What each time is of one request, in ns; NEVER where the request has none. docs/endpoints.md has the formulas.
+TIMES: dict[str, Callable[[Row], int]] = {
+    "latency": lambda row: row["latency"],
+    "service": lambda row: row["service"],
+    "lateness": lambda row: row["lateness"],
+    "ttfb": _since_sent("first_byte"),
+    "ttft": _since_sent("first_text"),
+    "ttft_any": _since_sent("first_any"),
+    "ttft_answer": _since_sent("first_content"),
+    "ttft_reasoning": _since_sent("first_reasoning"),
+    "ttft_scheduled": _since_scheduled("first_text"),
+    "e2e": _since_sent("last_text"),
+    "e2e_scheduled": _since_scheduled("last_text"),
+    "tpot": _per_token,
+}
+POOLED = "itl"  # gaps between the events of one answer, of all answers together
+
+
+def rows_of(samples: Samples) -> list[Row]:
+    """The columns of samples as one mapping a request."""
+    names = list(samples.columns)
+    return [dict(zip(names, values, strict=True)) for values in zip(*samples.columns.values(), strict=True)]
+
+
+def is_timed(metric: str) -> bool:
+    """Whether a metric is a percentile of one of these times, or the share of failures."""
+    name, found, percent = metric.rpartition(PERCENTILE)
+    return metric == ERRORS or (bool(found) and name in (*TIMES, POOLED) and percent.replace(".", "", 1).isdigit())
+
+
+def gaps_of(samples: Samples) -> dict[int, list[int]]:
+    """The ns between events that brought text, by request."""
+    from benchwright.worker.endpoints.dialect import TEXT
+
+    last: dict[int, int] = {}
+    gaps: dict[int, list[int]] = {}
+    chunks = samples.chunks
+    for call, at, kind in zip(*(chunks.get(name, ()) for name in ("call", "at", "kind")), strict=True):
+        if kind & TEXT:
+            if call in last:
+                gaps.setdefault(call, []).append(at - last[call])
+            last[call] = at
+    return gaps
+
+
+def judge(measured: MeasuredLoad, objectives: Sequence[Objective]) -> bool | None:
+    """Whether bounds hold with 95 % confidence; None when they seem to, but not surely."""
+    sure = True
+    rows = rows_of(measured.samples)
+    failed = sum(row["outcome"] != Outcome.OK for row in rows)
+    for objective in objectives:
+        verdict = _judge_errors(objective, failed, len(rows)) if objective.metric == ERRORS else None
+        if objective.metric != ERRORS:
+            verdict = _judge_times(
+                objective, _times(objective.metric.rpartition(PERCENTILE)[0], rows, measured.samples)
+            )
+        if verdict is False:
+            return False
+        sure = sure and verdict is True
+    return True if sure else None
+
+
+def _times(name: str, rows: Sequence[Row], samples: Samples) -> list[int]:
+    failed = {place for place, row in enumerate(rows) if row["outcome"] != Outcome.OK}
+    if name == POOLED:
+        gaps = gaps_of(samples)
+        return [LATE if call in failed else gap for call, own in gaps.items() for gap in own] + [LATE] * len(
+            failed - {*gaps}
+        )
+    values = [LATE if place in failed else TIMES[name](row) for place, row in enumerate(rows)]
+    return [value for value in values if value != NEVER]
+
+
+def _judge_times(objective: Objective, times: Sequence[int]) -> bool | None:
+    if not times:
+        return False
+    estimate = ranks.quantile_estimate(times, quantile_of(objective), 0.9)  # two-sided 90 %: one-sided 95 %
+    if not bounds.holds(objective, estimate.point / 1e9):
+        return False
+    is_sure = estimate.high is not None and estimate.confidence >= 0.85 and bounds.holds(objective, estimate.high / 1e9)
+    return True if is_sure else None
+
+
+def _judge_errors(objective: Objective, failed: int, requests: int) -> bool | None:
+    """A share of failures by Wilson's interval, whose upper end is that of one-sided 95 %."""
+    if not requests or not bounds.holds(objective, 100 * failed / requests):
+        return False
+    return True if bounds.holds(objective, 100 * upper_share(failed, requests)) else None
+
+
+def upper_share(failed: int, requests: int, z: float = 1.645) -> float:
+    """The upper end of Wilson's interval of a share."""
+    share = failed / requests
+    middle, half = (
+        share + z * z / (2 * requests),
+        z * math.sqrt(share * (1 - share) / requests + (z / requests / 2) ** 2),
+    )
+    return (middle + half) / (1 + z * z / requests)
