@@ -30,6 +30,8 @@ from benchwright import records
 from benchwright.cli import main
 from benchwright.execution.hosts.local import LocalWorker
 
+pytest_plugins = ["served_models"]  # servers that tests measure: scripted_server, ...
+
 ROOT = Path(__file__).parent.parent
 FRESH = bool(os.environ.get("BENCHWRIGHT_TEST_FRESH"))  # start every worker as usual
 
