@@ -1,0 +1,1 @@
+"""Served models, called over a wire: what is sent to them."""
