@@ -54,6 +54,7 @@ HOMES = {
     "yaml": ("targets/specs/places.py",),
     "anyio": ("server/",),
     "fastapi": ("server/",),
+    "tokenizers": ("worker/endpoints/tokens.py",),
     "starlette": ("server/",),
     "uvicorn": ("server/",),
     "prometheus_client": ("server/",),
@@ -95,7 +96,11 @@ def test_a_third_party_library_is_imported_in_one_place(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["worker.main", "worker.engine.engine", "schema", "schema.json_schema", "worker.runtimes.fake"]
+    "module",
+    [
+        *("worker.main", "worker.engine.engine", "worker.runtimes.fake", "schema", "schema.json_schema"),
+        *("worker.endpoints.exchanges", "worker.endpoints.data_sets", "worker.endpoints.traces"),
+    ],
 )
 def test_what_runs_in_the_worker_needs_nothing_but_python(module: str, root: Path) -> None:
     script = f"import sys; sys.path.insert(0, {str(root / 'src')!r}); import benchwright.{module}"

@@ -15,6 +15,7 @@ import re
 import sys
 import zlib
 from array import array
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ DIGITS = 100  # of one whole number; as a floating-point number it is still fini
 SETTINGS = 4 * MIB  # bytes of a file that people write by hand: settings, tasks, tokens
 _LARGEST = 512 * MIB
 _LEVEL = 4  # of zlib: for nanoseconds 6 takes four times as long, and makes nothing smaller
+_NO_SPACE = re.compile(r"[^ \t\r\n]")
 _HOLDERS = frozenset({dict, list})
 _LONG_KEY = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
 
@@ -52,14 +54,8 @@ def json_value(text: str | bytes, *, finite: bool = True, deepest: int = DEEPEST
     numbers are below `most`, and above half of it below zero.
     """
 
-    def whole(text: str) -> int:
-        if len(text) > DIGITS or not -most // 2 <= (number := int(text)) < most:
-            raise _too_long() if most > 2**64 else TextError(f"{text[:20]}... is a number of more than 64 bits")
-        return number
-
-    numbers: dict[str, Any] = {"parse_float": _finite, "parse_constant": _finite} if finite else {}
     try:
-        value = json.loads(text, parse_int=whole, **numbers)
+        value = json.loads(text, **_number_hooks(finite, most))
     except TextError:
         raise
     except ValueError as error:
@@ -69,6 +65,83 @@ def json_value(text: str | bytes, *, finite: bool = True, deepest: int = DEEPEST
     if _is_deeper(value, deepest):
         raise _too_deep(deepest)
     return value
+
+
+def json_items(parts: Iterable[str], *, longest: int) -> Iterator[Any]:
+    """Yields the items of a JSON array while its text comes, however long it is. A `TextError` says why one is none.
+
+    An item is a list, a mapping or a quoted text of at most `longest` characters: of a number nobody knows whether it
+    goes on.
+    """
+    text = _ArrayText(iter(parts), longest)
+    if text.next_sign() != "[":
+        raise TextError("not a JSON array")
+    text.at += 1
+    if text.next_sign() == "]":
+        text.at += 1
+    else:
+        sign = ","
+        while sign == ",":
+            yield text.item()
+            sign = text.next_sign()
+            text.at += 1
+        if sign != "]":
+            raise TextError("not JSON: the array is cut off" if not sign else "not JSON: no comma between two items")
+    if text.next_sign():
+        raise TextError("not JSON: something stands behind the array")
+
+
+class _ArrayText:
+    """The text of an array as far as it was read; `at` is the place of the next character."""
+
+    def __init__(self, parts: Iterator[str], longest: int) -> None:
+        self._parts, self._longest = parts, longest
+        self._decode = json.JSONDecoder(**_number_hooks(True, 10**DIGITS)).raw_decode
+        self._text = ""
+        self.at = 0
+
+    def next_sign(self) -> str:
+        """The next character that is no space, at which it stops; "" at the end."""
+        while True:
+            if found := _NO_SPACE.search(self._text, self.at):
+                self.at = found.start()
+                return found[0]
+            self.at = len(self._text)
+            if not self._read_on():
+                return ""
+
+    def item(self) -> Any:
+        """The item that begins here; it is left behind."""
+        if self.next_sign() not in ("{", "[", '"'):
+            raise TextError("not JSON: an item that is no mapping, list or text")
+        while True:
+            try:
+                value, self.at = self._decode(self._text, self.at)
+            except TextError:
+                raise
+            except ValueError as error:  # perhaps only because not all of it is here
+                why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+                if len(self._text) - self.at > self._longest:
+                    raise TextError(f"an item of more than {self._longest:,} characters, or not JSON: {why}") from None
+                if not self._read_on():
+                    raise TextError(f"not JSON: {why}") from None
+                continue
+            except RecursionError:
+                raise _too_deep(DEEPEST) from None
+            if _is_deeper(value, DEEPEST - 1):
+                raise _too_deep(DEEPEST)
+            return value
+
+    def _read_on(self) -> bool:
+        """Reads as much again as is here: an item of many parts is not decoded as many times."""
+        more: list[str] = []
+        missing = len(self._text) - self.at
+        while missing >= 0 and (part := next(self._parts, None)) is not None:
+            more.append(part)
+            missing -= len(part)
+        self._text = self._text[self.at :] + "".join(more)
+        self.at = 0
+        return bool(more)
 
 
 def json_mapping(text: str) -> dict[str, Any]:
@@ -162,6 +235,18 @@ def _little_endian(values: Int64s) -> Int64s:
         values = values[:]
         values.byteswap()
     return values
+
+
+def _number_hooks(finite: bool, most: int) -> dict[str, Any]:
+    """What the standard library's decoder calls for numbers."""
+
+    def whole(text: str) -> int:
+        if len(text) > DIGITS or not -most // 2 <= (number := int(text)) < most:
+            raise _too_long() if most > 2**64 else TextError(f"{text[:20]}... is a number of more than 64 bits")
+        return number
+
+    others = {"parse_float": _finite, "parse_constant": _finite} if finite else {}
+    return {"parse_int": whole, **others}
 
 
 def _finite(text: str) -> float:
