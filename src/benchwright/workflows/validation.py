@@ -12,7 +12,7 @@ from benchwright.errors import MeasureError, OptionError, TargetError
 from benchwright.execution.rounds import Plan
 from benchwright.records import Arrivals, Case, Inputs, Load, Mode, Objective
 from benchwright.records.costs import MONEY
-from benchwright.targets.sources import Request, find_file
+from benchwright.targets.sources import Request, find_file, source_of
 from benchwright.units.objectives import check_currency
 from benchwright.worker.runtimes.user_objects import split
 
@@ -40,9 +40,12 @@ def check(request: Request, rounds: int) -> None:
         _check_search(request)
     _check_input_files(request.inputs)
     if load.mode is Mode.OPEN and load.arrivals is Arrivals.TRACE:
-        from benchwright.worker.engine.arrivals import arrivals
+        from benchwright.worker.engine.arrivals import arrivals, holds_requests
 
-        arrivals(load)  # says what is wrong with the file
+        if not (
+            holds_requests(load.trace) and all(source_of(target).name == "endpoints" for target in request.targets)
+        ):
+            arrivals(load)  # says what is wrong with the file
 
 
 def check_cases(cases: Iterable[Case]) -> None:

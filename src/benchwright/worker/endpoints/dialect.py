@@ -79,6 +79,10 @@ class Dialect(Protocol):
         """Reads an answer; whatever it holds, it is an outcome and never an exception."""
         ...
 
+    def relax(self) -> str:
+        """Leaves out a field that a server may not know; returns its name, or "" when there is none left."""
+        ...
+
 
 def read_answer(dialect: Dialect, answer: RawAnswer) -> ReadAnswer:
     """Reads an answer that has any status and may be packed."""

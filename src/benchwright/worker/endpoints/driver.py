@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+import random
 import time
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from benchwright.errors import LoadError, MeasureError, RequestError
-from benchwright.records import Failure, Int64s, Load, Mode, ResultWarning, Value
+from benchwright.records import Failure, Int64s, Load, Mode, ResultWarning, Samples, Value
 from benchwright.stats import ranks
 from benchwright.worker.endpoints.client import ClientSettings, HttpClient
-from benchwright.worker.endpoints.dialect import Dialect
+from benchwright.worker.endpoints.dialect import Dialect, ReadAnswer
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.loads import Turns, run_closed, run_open
-from benchwright.worker.endpoints.reading import CountTokens, ReadTraffic, read_traffic
+from benchwright.worker.endpoints.reading import CountTokens, ReadTraffic, read_entry, read_traffic
 from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, Traffic
 from benchwright.worker.endpoints.wire import request_bytes
 from benchwright.worker.engine.clock import SystemClock, calibrate, learn_margin
@@ -30,9 +32,28 @@ if TYPE_CHECKING:
 MOST_PREPARED = 20_000  # requests that are made ready beforehand where their number is not known
 MOST_BYTES = 512 * 2**20  # of prepared requests
 SPARE = 1.5  # times as many as the warm-up lets expect
+MOST_TRACED = 1_000_000  # requests of a trace that are sent
 WARMUPS = 64  # different requests of the warm-up, none of which is sent again
 HEAD_START = 5_000_000  # ns before the first arrival of a probe
-MakeExchanges = Callable[[int, int], Sequence[Exchange]]  # (how many, seed)
+LEAST_DIFFERENCE = 0.05  # of counts of tokens: what is told
+
+
+class ExchangeMaker(Protocol):
+    """What makes the requests of a load."""
+
+    warnings: list[ResultWarning]  # about what was made last
+
+    def __call__(self, count: int, seed: int, *, copy: int = 0, copies: int = 1) -> Sequence[Exchange]:
+        """So many requests, and the later turns of those that begin a conversation."""
+        ...
+
+    def warm_up(self, count: int, seed: int) -> Sequence[Exchange]:
+        """Requests like them, none of which is part of the load."""
+        ...
+
+    def settle(self, driver: EndpointDriver) -> None:
+        """Learns from the server what the requests must be like; asked before the first of them is made."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +63,7 @@ class EndpointPlan:
     settings: ClientSettings
     headers: dict[str, str]
     dialect: Dialect
-    make: MakeExchanges
+    make: ExchangeMaker
     think: int = 0  # ns between the turns of a conversation
     count: CountTokens | None = None  # counts tokens of texts by itself
 
@@ -57,6 +78,7 @@ class EndpointDriver:
         self.read: ReadTraffic | None = None
         self.health = ClientHealth()
         self.repeated = False  # the prepared requests were too few, and were sent again
+        self.notes: list[ResultWarning] = []  # what was noticed before time zero
 
     def close(self) -> None:
         """Closes connections and the event loop."""
@@ -87,23 +109,34 @@ class EndpointDriver:
 
     def _warm_up(self, load: Load, clock: SystemClock, copy: int) -> Warmup:
         self.client.run(self.client.open_connections(1))
-        exchanges = self.plan.make(WARMUPS, _seed(load, copy, "warm-up"))
+        self.plan.make.settle(self)
+        exchanges = self.plan.make.warm_up(WARMUPS, _seed(load, f"warm-up of copy {copy}"))
         payloads = [(self._payload(exchange),) for exchange in exchanges]
         subject = Subject(call=self._call_once, arguments=payloads)
         first = first_call(subject, clock)
         return warm_up(subject, clock, limit=load.warmup, first=first)
 
+    def ask(self, exchange: Exchange) -> ReadAnswer:
+        """One request that must succeed: a server that refuses the first ones is not measured.
+
+        What a server of another make need not know is left out once it has refused it.
+        """
+        answer = self._answer_to(self._payload(exchange))
+        while answer.outcome is Outcome.STATUS and (left_out := self.plan.dialect.relax()):
+            seen = f"the server refuses the field {left_out} ({answer.reason}), which was left out"
+            answer = self._answer_to(self._payload(exchange))
+            if answer.outcome is Outcome.OK:
+                remedy = "counts of tokens may be missing: give --tokenizer FILE"
+                self.notes.append(ResultWarning(code="field-refused", seen=seen, remedy=remedy))
+        _refuse_failed(answer, self.plan.settings.address.origin)
+        return answer
+
     def _call_once(self, payload: bytes) -> None:
-        """One request that must succeed: a server that refuses the first ones is not measured."""
+        _refuse_failed(self._answer_to(payload), self.plan.settings.address.origin)
+
+    def _answer_to(self, payload: bytes) -> ReadAnswer:
         entry = self.client.call(payload)
-        read = self.read_traffic(self.client.traffic, [Exchange(messages=())], 0, 0, 0)
-        for outcome, failures in read.failures.items():
-            if self.client.traffic.outcome[entry] == Outcome.REFUSED:
-                raise LoadError(f"no connection to {self.plan.settings.address.origin}: {failures.first}")
-            raise MeasureError(
-                f"the server did not answer as expected ({outcome.name.lower()}): {failures.first}",
-                remedy="try the same request by hand; the model, the route and the options must fit this server",
-            )
+        return read_entry(self.client.traffic, entry, self.plan.dialect)
 
     def _payload(self, exchange: Exchange) -> bytes:
         return request_bytes(self.plan.settings.address, self.plan.dialect.encode(exchange), self.plan.headers)
@@ -111,7 +144,9 @@ class EndpointDriver:
     def _prepare(self, load: Load, copy: int, warmup: Warmup) -> Callable[[int], Finish]:
         schedule = _schedule(load, copy)
         wanted = _count_requests(load, schedule, warmup)
-        self.exchanges = self.plan.make(wanted, _seed(load, copy, "load"))
+        self.exchanges = self.plan.make(wanted, _seed(load, "load"), copy=copy, copies=load.copies)
+        if load.trace and (told := _instants(self.exchanges)):
+            schedule = told
         payloads = [self._payload(exchange) for exchange in self.exchanges]
         if sum(map(len, payloads)) > MOST_BYTES:
             raise RequestError(
@@ -183,7 +218,7 @@ class EndpointDriver:
 
     def _warnings(self) -> list[ResultWarning]:
         assert self.read is not None
-        found = []
+        found = [*self.notes, *self.plan.make.warnings, *_length_warnings(self.read.samples)]
         if self.plan.settings.insecure and self.plan.settings.address.tls:
             seen = "the server's certificate was not checked (--insecure)"
             found.append(ResultWarning(code="tls-unchecked", seen=seen, remedy="trust its certificate: SSL_CERT_FILE"))
@@ -205,6 +240,31 @@ class EndpointDriver:
                 )
             )
         return found
+
+
+def _length_warnings(samples: Samples) -> list[ResultWarning]:
+    """What there is to say of lengths: answers that are not as long as was asked, counts that disagree."""
+    found = []
+    asked, told, counted = _sums(samples, "asked_tokens", "output_tokens", "counted_tokens")
+    if asked and told and abs(told / asked - 1) > LEAST_DIFFERENCE:
+        seen = f"answers have {told / asked:.0%} of the tokens that were asked for"
+        remedy = "where the server knows it, --option ignore_eos=true; times per token are of what came"
+        found.append(ResultWarning(code="answer-lengths", seen=seen, remedy=remedy))
+    if told and counted and abs(counted / told - 1) > LEAST_DIFFERENCE:
+        seen = f"the server counts {told:,} tokens of its answers, the local tokenizer {counted:,}"
+        remedy = "is it the tokenizer of this model? The server's count is the one that is used"
+        found.append(ResultWarning(code="token-counts-differ", seen=seen, remedy=remedy))
+    return found
+
+
+def _sums(samples: Samples, *names: str) -> list[int]:
+    """The sums of columns over requests that succeeded; 0 where one of them is unknown."""
+    whole = []
+    for name in names:
+        pairs = zip(samples.columns[name], samples.columns["outcome"], strict=True)
+        values = [value for value, outcome in pairs if outcome == Outcome.OK]
+        whole.append(0 if any(value < 0 for value in values) else sum(values))
+    return whole
 
 
 def describe_client(health: ClientHealth, read: ReadTraffic) -> dict[str, Value]:
@@ -249,11 +309,11 @@ def _schedule(load: Load, copy: int) -> Int64s | None:
     if load.mode is Mode.CLOSED:
         return None
     if load.mode is Mode.OFFLINE:
-        from array import array
-
         return array("q", bytes(8 * (load.samples or 1)))
-    from benchwright.worker.engine.arrivals import arrivals
+    from benchwright.worker.engine.arrivals import arrivals, holds_requests
 
+    if holds_requests(load.trace):  # its instants come with its requests
+        return array("q", bytes(8 * MOST_TRACED))
     return arrivals(load, copy=copy)
 
 
@@ -285,7 +345,20 @@ def _count_connections(load: Load, warmup: Warmup) -> int:
     return math.ceil(at_once + 3 * math.sqrt(at_once)) + 1
 
 
-def _seed(load: Load, copy: int, what: str) -> int:
-    import random
+def _instants(exchanges: Sequence[Exchange]) -> Int64s:
+    """The instants at which a trace has the first turns of its conversations."""
+    return array("q", [one.at for one in exchanges if one.at is not None and not one.turn])
 
-    return random.Random(f"{load.seed} {copy} {what}").getrandbits(48)
+
+def _seed(load: Load, what: str) -> int:
+    return random.Random(f"{load.seed} {what}").getrandbits(48)
+
+
+def _refuse_failed(answer: ReadAnswer, origin: str) -> None:
+    if answer.outcome is Outcome.REFUSED:
+        raise LoadError(f"no connection to {origin}: {answer.reason}")
+    if answer.outcome is not Outcome.OK:
+        raise MeasureError(
+            f"the server did not answer as expected ({answer.outcome.name.lower()}): {answer.reason}",
+            remedy="try the same request by hand; the model, the route and the options must fit this server",
+        )

@@ -60,7 +60,7 @@ def read_traffic(
     whole = ReadTraffic(samples=Samples(copy=copy, calls=0, loops=1, elapsed=0))
     texts: list[str] = []
     for entry in range(len(traffic)):
-        answer = _read_entry(traffic, entry, dialect)
+        answer = read_entry(traffic, entry, dialect)
         if answer.outcome is not Outcome.OK:
             kind = whole.failures.setdefault(answer.outcome, Failures(first=answer.reason))
             kind.count += 1
@@ -86,7 +86,7 @@ def read_traffic(
     return whole
 
 
-def _read_entry(traffic: Traffic, entry: int, dialect: Dialect) -> ReadAnswer:
+def read_entry(traffic: Traffic, entry: int, dialect: Dialect) -> ReadAnswer:
     """The answer of one request. Of one that was cut off, what arrived before is read as well."""
     outcome = Outcome(traffic.outcome[entry])
     raw = RawAnswer(

@@ -11,6 +11,7 @@ from benchwright.records import Case, Scalar
 from benchwright.worker.endpoints.client import MOST_CONNECTIONS, ClientSettings
 from benchwright.worker.endpoints.exchanges import ExchangeSpec
 from benchwright.worker.endpoints.wire import Address
+from benchwright.worker.engine.arrivals import holds_requests
 from benchwright.worker.runtimes.options import boolean, duration, number, whole
 
 REQUEST_TIMEOUT = "60s"
@@ -39,8 +40,9 @@ def read_prompts(case: Case, seed: int) -> ExchangeSpec:
     )
     if share > 1:
         raise RequestError(f"option shared_prefix: {shared!r} is more than all of it", remedy="for example 50%")
+    trace = case.load.trace if holds_requests(case.load.trace) else ""  # it holds requests as well as instants
     return ExchangeSpec(
-        source=str(options.get("data", "random")),
+        source=str(options.get("data", trace or "random")),
         input_tokens=str(options.get("input_tokens", usual.input_tokens)),
         output_tokens=str(options.get("output_tokens", usual.output_tokens)),
         shared=share,

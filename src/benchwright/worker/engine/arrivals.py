@@ -78,9 +78,19 @@ def _count(load: Load, rate: float) -> int:
     return count
 
 
+def holds_requests(trace: str) -> bool:
+    """Whether a trace is one of requests to a served model, with their lengths, by its file's ending."""
+    return Path(trace).suffix.lower() in (".jsonl", ".json", ".csv")
+
+
 def _read_trace(load: Load) -> Int64s:
     """Reads a trace file: on each line the seconds since the start; blank lines and what follows # are skipped."""
     path = Path(load.trace)
+    if holds_requests(load.trace):
+        raise OptionError(
+            f"trace {path}: requests with instants and lengths are for a served model",
+            remedy="name the address of one, or give --trace a file of seconds, one a line",
+        )
     instants = array("q")
     try:
         lines = streams.read_text(path).splitlines()

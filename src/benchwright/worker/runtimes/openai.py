@@ -41,7 +41,7 @@ class OpenAi:
     def load(self, case: Case) -> Loaded:
         from benchwright.worker.endpoints.endpoint import load_endpoint
 
-        return load_endpoint(case, make_dialect=lambda: OpenAiDialect(route_of(case.target.uri), case.target.options))
+        return load_endpoint(case, OpenAiDialect(route_of(case.target.uri), case.target.options))
 
 
 def route_of(uri: str) -> str:
