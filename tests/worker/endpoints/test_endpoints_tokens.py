@@ -38,7 +38,7 @@ def across_words() -> Tokenizer:
     made = Tokenizer(models.BPE())
     made.normalizer = normalizers.Replace(" ", "_")
     trainer = trainers.BpeTrainer(vocab_size=600, show_progress=False)
-    made.train_from_iterator([" ".join(WORDS[i : i + 2]) for i in range(0, 1000)], trainer)
+    made.train_from_iterator([" ".join(WORDS[i : i + 2]) for i in range(1000)], trainer)
     return made
 
 

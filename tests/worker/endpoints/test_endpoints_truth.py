@@ -7,6 +7,8 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ from benchwright.worker.endpoints.driver import group_turns
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.loads import run_closed, run_open
 from benchwright.worker.endpoints.reading import NEVER, ReadTraffic, read_traffic
-from benchwright.worker.endpoints.traffic import Outcome
+from benchwright.worker.endpoints.traffic import Outcome, Traffic
 from benchwright.worker.endpoints.wire import parse_address, read_headers, request_bytes
 from benchwright.worker.runtimes.openai import OpenAiDialect, route_of
 from scripted import client as peers
@@ -33,12 +35,12 @@ CHAT = "/v1/chat/completions"
 class Asked:
     """A client, what it sent, and how the answers were read."""
 
-    def __init__(self, url: str, options: Mapping[str, Scalar] | None = None, **settings: object) -> None:
+    def __init__(self, url: str, options: Mapping[str, Scalar] | None = None, **settings: Any) -> None:
         options = {"model": "scripted", **(options or {})}
         self.address = parse_address(url)
         self.dialect = OpenAiDialect(route_of(url), options)
         self.headers = read_headers(options, self.dialect.accept)
-        self.client = HttpClient(ClientSettings(address=self.address, **settings))  # type: ignore[arg-type]
+        self.client = HttpClient(ClientSettings(address=self.address, **settings))
 
     def closed(self, load: Load, exchanges: Sequence[Exchange] | None = None) -> ReadTraffic:
         chosen = list(exchanges or _prompts(load.samples or 100))
@@ -56,13 +58,13 @@ class Asked:
     def _bytes(self, exchange: Exchange) -> bytes:
         return request_bytes(self.address, self.dialect.encode(exchange), self.headers)
 
-    def _read(self, traffic, exchanges, zero) -> ReadTraffic:  # type: ignore[no-untyped-def]
+    def _read(self, traffic: Traffic, exchanges: Sequence[Exchange], zero: int) -> ReadTraffic:
         self.zero = zero
         return read_traffic(traffic, self.dialect, exchanges, zero=zero, copy=0)
 
 
 @contextmanager
-def asking(url: str, options: Mapping[str, Scalar] | None = None, **settings: object) -> Iterator[Asked]:
+def asking(url: str, options: Mapping[str, Scalar] | None = None, **settings: Any) -> Iterator[Asked]:
     asked = Asked(url, options, **settings)
     try:
         yield asked
@@ -76,7 +78,7 @@ def _prompts(count: int) -> list[Exchange]:
     ]
 
 
-def _ask_once(stage: Stage, **settings: object) -> tuple[ReadTraffic, Asked]:
+def _ask_once(stage: Stage, **settings: Any) -> tuple[ReadTraffic, Asked]:
     with asking(stage.url + CHAT, **settings) as asked:
         return asked.closed(Load(samples=1)), asked
 
@@ -129,7 +131,7 @@ def test_the_role_is_not_the_first_token(scripted_server: ScriptedServer) -> Non
 
 def test_reasoning_and_answer_have_instants_of_their_own(scripted_server: ScriptedServer) -> None:
     for key in ("reasoning_content", "reasoning"):
-        texts = [events.reasoning("hm", key), events.reasoning("so", key), "yes"]
+        texts: list[dict[str, Any] | str] = [events.reasoning("hm", key), events.reasoning("so", key), "yes"]
         read, _ = _ask_once(scripted_server.play(events.stream(texts, gaps=[0, 5, 5, 30])))
         row = _row(read)
         assert row["first_text"] == row["first_reasoning"] < row["first_content"] == row["last_text"]
@@ -177,8 +179,8 @@ def _variants() -> dict[str, Script]:
     documents = [events.chunk({"role": "assistant"}), *(events.chunk(word) for word in WORDS)]
     last = [events.chunk({}, finish="stop"), events.chunk(None, usage=Usage(5, 9))]
 
-    def written(**form: object) -> list[bytes]:
-        return [events.event(one, **form) for one in (*documents, *last)]  # type: ignore[arg-type]
+    def written(**form: Any) -> list[bytes]:
+        return [events.event(one, **form) for one in (*documents, *last)]
 
     whole = b"".join(written())
     middle = whole.index("ö".encode()) + 1
@@ -337,5 +339,5 @@ def test_turns_of_a_conversation_follow_each_other(scripted_server: ScriptedServ
         text = seen.request.rpartition(b'"content": "')[2].partition(b'"')[0]
         by_session.setdefault(text.split(b"/")[0], []).append((seen.complete_ns, seen.end_ns))
     for turns_seen in by_session.values():
-        for (_, end), (begin, _) in zip(turns_seen, turns_seen[1:], strict=False):
+        for (_, end), (begin, _) in pairwise(turns_seen):
             assert begin - end >= 19 * MS
