@@ -30,6 +30,8 @@ def endpoint_values(
     options: dict[str, Scalar] = {
         name: str(Path(text).expanduser().absolute()) if name in _FILES else text for name, text in plain.items()
     }
+    if plain.get("body", "").startswith("@"):
+        options["body"] = f"@{Path(plain['body'][1:]).expanduser().absolute()}"
     for name in (name for name in ("data", "tokenizer") if name in plain):
         if not Path(plain[name].partition("::")[0]).expanduser().exists():
             raise OptionError(f"--{name}: there is no file {plain[name]}")

@@ -96,6 +96,10 @@ class OpenAiDialect:
             body["stream"] = True
         return json.dumps({**body, **self._extra}).encode()
 
+    def headers(self, exchange: Exchange) -> Mapping[str, str]:
+        """No header is of one request alone."""
+        return {}
+
     def read(self, answer: RawAnswer) -> ReadAnswer:
         """Reads a stream, or a whole answer where the server gave one."""
         from benchwright.worker.endpoints import openai_answers
