@@ -10,7 +10,7 @@ import pytest
 from scripted import client
 from scripted.client import ScriptedServer
 from served import servers
-from served.servers import KserveServer, LitServer, LlamaServer
+from served.servers import KserveServer, LitServer, LlamaServer, TransformersServer
 
 if TYPE_CHECKING:
     from certificates import Authority
@@ -59,4 +59,11 @@ def kserve_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KserveSe
 def lit_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LitServer]:
     """LitServe: a plain POST, and a chat."""
     with servers.litserve(tmp_path_factory.mktemp("litserve")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def transformers_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransformersServer]:
+    """`transformers serve`, for tests that are marked `soak`: `make test` does not install it."""
+    with servers.transformers(tmp_path_factory.mktemp("transformers")) as server:
         yield server

@@ -16,7 +16,7 @@ import pytest
 
 from scripted.caller import documents_of, fetch
 from served import processes
-from served.servers import PLUS, KserveServer, LitServer, LlamaServer
+from served.servers import PLUS, KserveServer, LitServer, LlamaServer, TransformersServer
 
 CHAT = {"messages": [{"role": "user", "content": "What is a round?"}], "max_tokens": 4}
 JSON = {"Content-Type": "application/json"}
@@ -90,6 +90,15 @@ def test_litserve_answers_a_plain_post_and_a_chat_in_its_own_way(lit_server: Lit
     assert done == "[DONE]" and len({one["id"] for one in documents}) == len(documents) == 4
     assert [one["choices"][0]["delta"]["role"] for one in documents] == ["assistant"] * 4  # with every chunk
     assert last["usage"]["completion_tokens"] == 0  # it does not count
+
+
+@pytest.mark.soak
+def test_transformers_streams_in_its_own_way(transformers_server: TransformersServer) -> None:
+    asked = {**CHAT, "model": transformers_server.model, "stream": True}
+    documents = documents_of(_post(transformers_server.url, "/v1/chat/completions", asked))
+    assert documents[0]["choices"][0]["delta"] == {"role": "assistant"}  # no content yet
+    *_, finish = documents  # and no [DONE]
+    assert finish["choices"][0]["finish_reason"] and finish["usage"]["completion_tokens"] > 0
 
 
 def _post(url: str, path: str, document: Any) -> bytes:

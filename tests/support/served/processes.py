@@ -28,7 +28,7 @@ def python(environment: str) -> str:
 
 
 @contextlib.contextmanager
-def running(command: list[str], ready: str, folder: Path) -> Iterator[int]:
+def running(command: list[str], ready: str, folder: Path, patience: float = STARTING) -> Iterator[int]:
     """Runs the command in the folder until the block ends; yields its process id when `ready` is answered with 200."""
     log = folder / "log"
     with log.open("wb") as output:
@@ -36,7 +36,7 @@ def running(command: list[str], ready: str, folder: Path) -> Iterator[int]:
             command, cwd=folder, stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True
         )
     try:
-        deadline = time.monotonic() + STARTING
+        deadline = time.monotonic() + patience
         while not _answers(ready):
             assert process.poll() is None and time.monotonic() < deadline, f"{command}: {log.read_text()[-3000:]}"
             time.sleep(0.05)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from served.processes import HERE, ROOT, free_ports, python, running
 
+LONG = 600.0  # seconds for PyTorch to be imported, at worst
 PLUS = {  # what MLServer's model takes and gives
     "x": ("FP32", [-1, 4]),
     "n": ("INT64", [-1, 2]),
@@ -45,6 +46,16 @@ class LitServer:
     url: str
     pid: int
     model: str = "lit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformersServer:
+    """`transformers serve`: the role long before the content, usage on the finish chunk, no `[DONE]`, chats alone."""
+
+    url: str
+    tokenizer: Path
+    pid: int
+    model: str
 
 
 @contextlib.contextmanager
@@ -91,3 +102,14 @@ def litserve(folder: Path) -> Iterator[LitServer]:
     command = [python("servers"), str(HERE / "litserve_program.py"), str(port)]
     with running(command, f"{url}/health", folder) as pid:
         yield LitServer(url=url, pid=pid)
+
+
+@contextlib.contextmanager
+def transformers(folder: Path) -> Iterator[TransformersServer]:
+    """Serves a random Llama with PyTorch. To import it all takes seconds, so it is for the long tests."""
+    make_llama(folder)  # for its tokenizer
+    [port] = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    command = [python("transformers"), str(HERE / "transformers_program.py"), str(folder), str(port)]
+    with running(command, f"{url}/health", folder, LONG) as pid:
+        yield TransformersServer(url=url, tokenizer=folder / "tokenizer.json", pid=pid, model=str(folder / "model"))
