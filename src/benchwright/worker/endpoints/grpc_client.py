@@ -7,7 +7,7 @@ import math
 import re
 import ssl
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ _OPTIONS = (
     ("grpc.keepalive_time_ms", 310_000),  # servers hang up on whoever asks more often than every five minutes
     ("grpc.keepalive_timeout_ms", 20_000),
 )
+_NO_CONNECTION = re.compile("failed to connect|connection refused", re.IGNORECASE)
+_OF_HTTP = ("accept", "content-type", "user-agent")
 _TOO_LARGE = re.compile(r"larger than max \((\d+) vs\. (\d+)\)")
 _OUTCOMES = {
     grpc.StatusCode.DEADLINE_EXCEEDED: Outcome.TIMEOUT,
@@ -179,7 +181,7 @@ class GrpcClient:
         try:
             await channel.unary_unary(self.method)(b"", timeout=1.0)
         except grpc.aio.AioRpcError as error:
-            return error.details() or error.code().name
+            return str(error.details() or error.code().name)
         return "it could not be connected at once"
 
     def _unreachable(self, why: str) -> LoadError:
@@ -191,11 +193,9 @@ class GrpcClient:
 
 
 def classify(code: grpc.StatusCode, details: str) -> tuple[Outcome, str]:
-    """What became of a request that failed, and why. The library has few codes for many reasons: its words tell more."""
+    """What became of a request that failed, and why. There are few codes for many reasons: the words tell more."""
     outcome = _OUTCOMES.get(code, Outcome.STATUS)
-    if code is grpc.StatusCode.UNAVAILABLE and re.search(
-        "failed to connect|connection refused", details, re.IGNORECASE
-    ):
+    if code is grpc.StatusCode.UNAVAILABLE and _NO_CONNECTION.search(details):
         outcome = Outcome.REFUSED
     elif code is grpc.StatusCode.INTERNAL and "RST_STREAM" in details:
         outcome = Outcome.CUT
@@ -211,11 +211,9 @@ def _read_roots() -> bytes | None:
     return streams.read_file(Path(path), most=_MOST_ROOTS) if path else None
 
 
-def metadata_of(
-    headers: Mapping[str, str], left_out: Sequence[str] = ("accept", "content-type", "user-agent")
-) -> dict[str, str]:
+def metadata_of(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers that go along as metadata: all but those that belong to HTTP."""
-    return {name: value for name, value in headers.items() if name.lower() not in left_out}
+    return {name: value for name, value in headers.items() if name.lower() not in _OF_HTTP}
 
 
 def _ignore(entry: int) -> None:

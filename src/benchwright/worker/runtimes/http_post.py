@@ -1,11 +1,11 @@
-"""Any route that takes a request with a body: TF Serving, TorchServe, SageMaker, BentoML, LitServe, Ray Serve, own ones."""
+"""Any route that takes a request with a body: TF Serving, TorchServe, SageMaker, BentoML, LitServe, Ray Serve."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from benchwright.errors import RequestError
-from benchwright.records import Case, Target
+from benchwright.records import Case, Target, Value
 from benchwright.worker.runtimes import Loaded
 from benchwright.worker.runtimes.options import boolean, choice
 
@@ -70,7 +70,7 @@ class HttpPost:
         )
         dialect = PlainDialect(writer, path, streams=boolean(options, "stream", False))
         loaded = load_endpoint(case, dialect, make=maker)
-        inputs = {"inputs": dict(writer.shapes)} if writer.shapes else {}
+        inputs: dict[str, Value] = {"inputs": dict(writer.shapes)} if writer.shapes else {}
         loaded.details = {**loaded.details, "distinct_inputs": writer.distinct, **inputs}
         loaded.drawn = case.inputs.source == "random" and bool(writer.shapes)
         return loaded

@@ -1,4 +1,4 @@
-"""Servers that speak the Open Inference Protocol (KServe v2), over HTTP or gRPC: Triton, MLServer, OpenVINO's, KServe."""
+"""Servers of the Open Inference Protocol (KServe v2), over HTTP or gRPC: Triton, MLServer, KServe, OpenVINO."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from benchwright.worker.endpoints.client import ClientSettings
     from benchwright.worker.endpoints.kserve.dialect import TensorDialect
     from benchwright.worker.endpoints.kserve.feed_maker import FeedMaker
-    from benchwright.worker.endpoints.wire import Address
 
 OPTIONS = frozenset({"tensors", "check_shapes"})
 _FORMS = ("json", "binary")
@@ -34,10 +33,12 @@ class Kserve:
     @staticmethod
     def check(target: Target) -> None:
         """Refuses what is wrong with the address or the options."""
+        from benchwright.worker.endpoints.kserve.places import find_place, is_grpc
         from benchwright.worker.endpoints.option_names import check_options
         from benchwright.worker.endpoints.wire import GRPC, HTTP
 
         check_options(target, OPTIONS, (*HTTP, *GRPC))
+        find_place(target.uri.replace("{port}", "1"))
         options = target.options
         choice(options, "tensors", "binary", _FORMS)
         boolean(options, "check_shapes", True)
@@ -54,11 +55,12 @@ class Kserve:
     def load(self, case: Case) -> Loaded:
         from benchwright.worker.endpoints.endpoint import load_endpoint
         from benchwright.worker.endpoints.kserve.feed_maker import FeedMaker
+        from benchwright.worker.endpoints.kserve.places import read_address
         from benchwright.worker.runtimes.inputs import state
 
         self.check(case.target)
         state.refuse(case, "kserve")
-        dialect, read_address, make_client = _wire(case)
+        dialect, make_client = _wire(case)
         maker = FeedMaker(case, dialect)
         loaded = load_endpoint(case, dialect, read_address=read_address, make=maker, make_client=make_client)
         loaded.drawn = case.inputs.source == "random"
@@ -66,33 +68,28 @@ class Kserve:
         return loaded
 
 
-def is_grpc(uri: str) -> bool:
-    """Whether an address is one of gRPC."""
-    return uri.lower().startswith("grpc")
+def _wire(case: Case) -> tuple[TensorDialect, Callable[[ClientSettings], Caller]]:
+    """What speaks to the server: how messages are written, and who sends them."""
+    from benchwright.worker.endpoints.kserve.places import find_place, is_grpc
 
-
-def _wire(case: Case) -> tuple[TensorDialect, Callable[[str], Address], Callable[[ClientSettings], Caller]]:
-    """What speaks to the server: how messages are written, where they go, who sends them."""
-    options = case.target.options
+    options, place = case.target.options, find_place(case.target.uri)
     check_shapes = boolean(options, "check_shapes", True)
     if not is_grpc(case.target.uri):
         from benchwright.worker.endpoints.client import HttpClient
-        from benchwright.worker.endpoints.kserve.http import HttpTensors, infer_address
+        from benchwright.worker.endpoints.kserve.http import HttpTensors
 
         form = choice(options, "tensors", "binary", _FORMS) if "tensors" in options else ""
-        return HttpTensors(form=form, check_shapes=check_shapes), infer_address, HttpClient
-    from benchwright.worker.endpoints.kserve import messages
-    from benchwright.worker.endpoints.kserve.grpc import GrpcTensors, model_at
+        return HttpTensors(place, form=form, check_shapes=check_shapes), HttpClient
+    from benchwright.worker.endpoints.kserve.grpc import GrpcTensors
+    from benchwright.worker.endpoints.kserve.messages import INFER
     from benchwright.worker.endpoints.wire import read_headers
 
     try:
         from benchwright.worker.endpoints.grpc_client import GrpcClient, metadata_of
     except ImportError as error:
         raise LoadError(f"gRPC needs a library: {error}", remedy="pip install 'benchwright[grpc]'") from None
-    _, model, version = model_at(case.target.uri)
-    dialect = GrpcTensors(model, version, check_shapes=check_shapes)
-    headers = metadata_of(read_headers(options, dialect.accept))
-    return dialect, lambda uri: model_at(uri)[0], partial(GrpcClient, method=messages.INFER, headers=headers)
+    headers = metadata_of(read_headers(options, GrpcTensors.accept))
+    return GrpcTensors(place, check_shapes=check_shapes), partial(GrpcClient, method=INFER, headers=headers)
 
 
 def _tell(loaded: Loaded, maker: FeedMaker) -> None:

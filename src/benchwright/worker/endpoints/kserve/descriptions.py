@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchwright.errors import LoadError
+from benchwright.system.texts import shorten
 from benchwright.targets.signatures import TensorSignature, format_shape
 from benchwright.worker.endpoints.kserve.tensors import DTYPES, Array, TensorError, size_of
 from benchwright.worker.endpoints.traffic import Outcome
@@ -114,8 +115,8 @@ def find_fault(answered: Sequence[AnsweredTensor], model: ModelDescription, *, s
         return "the answer has no outputs"
     for tensor in answered:
         if tensor.count != size_of(tensor.shape):
-            kind = f"{tensor.name!r} is {format_shape(tensor.shape)} and holds {tensor.count:,} elements"
-            return f"output {kind}, not {size_of(tensor.shape):,}"
+            shape = shorten(format_shape(tensor.shape), 100)
+            return f"output {tensor.name!r} holds {tensor.count:,} elements, not those of {shape}"
     by_name = {tensor.name: tensor for tensor in answered}
     for told in model.outputs:
         if (found := by_name.get(told.name)) is None:

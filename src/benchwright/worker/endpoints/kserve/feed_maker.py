@@ -14,7 +14,7 @@ from benchwright.worker.endpoints.dialect import RawAnswer, ReadAnswer
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.kserve.descriptions import AnsweredTensor, ModelDescription
 from benchwright.worker.endpoints.kserve.dialect import TensorDialect
-from benchwright.worker.endpoints.kserve.tensors import DTYPES, size_of
+from benchwright.worker.endpoints.kserve.tensors import BYTES, DTYPES, size_of
 from benchwright.worker.endpoints.traffic import Outcome
 from benchwright.worker.runtimes.inputs import feeds, shapes
 from benchwright.worker.runtimes.inputs.feeds import Feed
@@ -57,7 +57,7 @@ class FeedMaker:
         return self(count, seed)
 
     def infer(self, *arrays: Any, **named: Any) -> dict[str, Any]:
-        """The model's outputs for any arrays, by their names."""
+        """The model's outputs for any arrays, by their names; those of texts are left out, for they are no numbers."""
         given = {**dict(zip(self.feeds[0], arrays, strict=False)), **named}
         feed = {name: np.asarray(array) for name, array in given.items()}
         client, packed = self._driver.client, self._dialect.pack(feed)
@@ -66,7 +66,7 @@ class FeedMaker:
         answer = self._driver.answer_to(payload, reader)
         if answer.outcome is not Outcome.OK:
             raise LoadError(f"the server did not give the model's outputs: {answer.reason}")
-        return {tensor.name: tensor.load() for tensor in reader.outputs}
+        return {tensor.name: tensor.load() for tensor in reader.outputs if tensor.datatype != BYTES}
 
     def details(self) -> dict[str, Value]:
         """What a result tells of the model, its inputs and its outputs."""

@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from benchwright.errors import LoadError, RequestError
+from benchwright.errors import LoadError
 from benchwright.worker.endpoints.dialect import RawAnswer
 from benchwright.worker.endpoints.kserve import messages
 from benchwright.worker.endpoints.kserve.descriptions import AnsweredTensor, ModelDescription, read_description
 from benchwright.worker.endpoints.kserve.dialect import Feed, PackedFeed, TensorDialect
+from benchwright.worker.endpoints.kserve.places import ModelPlace
 from benchwright.worker.endpoints.kserve.tensors import TensorError
-from benchwright.worker.endpoints.wire import GRPC, Address, parse_address
 
 if TYPE_CHECKING:
     from benchwright.worker.endpoints.driver import EndpointDriver
-
-_PLACE = re.compile(r"/(?P<model>[^/?]+)(?:/(?P<version>[^/?]+))?/?")
-
-
-def model_at(uri: str) -> tuple[Address, str, str]:
-    """Address, model and version of `grpc://host:8081/MODEL/VERSION`; the version may be left out."""
-    address = parse_address(uri, GRPC)
-    found = _PLACE.fullmatch(address.path)
-    if found is None:
-        raise RequestError(
-            f"{address.path} does not name a model", remedy="write kserve:grpc://host:8081/NAME, or .../NAME/VERSION"
-        )
-    return address, found["model"], found["version"] or ""
 
 
 class GrpcTensors(TensorDialect):
     """Requests of gRPC for one model."""
 
-    def __init__(self, model: str, version: str, *, check_shapes: bool = True) -> None:
+    def __init__(self, place: ModelPlace, *, check_shapes: bool = True) -> None:
         super().__init__(check_shapes=check_shapes)
-        self._name, self._version = model, version
+        self._name, self._version = place.model, place.version
 
     def describe(self, driver: EndpointDriver) -> ModelDescription:
         from benchwright.worker.endpoints.grpc_client import GrpcClient

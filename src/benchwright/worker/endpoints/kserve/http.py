@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from benchwright.errors import LoadError, RequestError
+from benchwright.errors import LoadError
 from benchwright.system.texts import shorten
 from benchwright.worker.endpoints.dialect import RawAnswer, ReadAnswer, error_text, read_json
 from benchwright.worker.endpoints.kserve import tensors
@@ -19,9 +19,10 @@ from benchwright.worker.endpoints.kserve.descriptions import (
     read_shape,
 )
 from benchwright.worker.endpoints.kserve.dialect import Feed, PackedFeed, TensorDialect
+from benchwright.worker.endpoints.kserve.places import ModelPlace
 from benchwright.worker.endpoints.kserve.tensors import TensorError
 from benchwright.worker.endpoints.traffic import Outcome
-from benchwright.worker.endpoints.wire import HTTP, Address, parse_address, request_bytes
+from benchwright.worker.endpoints.wire import request_bytes
 
 if TYPE_CHECKING:
     from benchwright.worker.endpoints.driver import EndpointDriver
@@ -31,48 +32,31 @@ JSON, BINARY = FORMS = ("json", "binary")
 EXTENSION = "binary_tensor_data"  # of servers that take bytes
 LENGTH = "Inference-Header-Content-Length"  # bytes of the JSON before them
 MOST_JSON = 64 * 2**10  # bytes of an answer in which its JSON is looked for first
-_PLACE = re.compile(r"(?P<base>.*/v2)/models/(?P<model>[^/]+)(?P<version>/versions/[^/]+)?(?:/infer)?/?")
 _DECODER = json.JSONDecoder()
-
-
-def infer_address(uri: str) -> Address:
-    """Where requests for a model go; its address may end before `/infer`."""
-    address = parse_address(uri, HTTP)
-    path, mark, query = address.path.partition("?")
-    found = _PLACE.fullmatch(path)
-    if found is None:
-        raise RequestError(
-            f"{path} is not the address of a model",
-            remedy="write kserve:http://host:8080/v2/models/NAME, or kserve:grpc://host:8081/NAME",
-        )
-    path = f"{found['base']}/models/{found['model']}{found['version'] or ''}/infer"
-    return Address(host=address.host, port=address.port, path=path + mark + query, scheme=address.scheme)
 
 
 class HttpTensors(TensorDialect):
     """Requests of HTTP; `form` is how tensors travel: "" leaves it to what the server says."""
 
-    def __init__(self, *, form: str = "", check_shapes: bool = True) -> None:
+    def __init__(self, place: ModelPlace, *, form: str = "", check_shapes: bool = True) -> None:
         super().__init__(check_shapes=check_shapes)
-        self._form = form
+        self._place, self._form = place, form
         self._server = ""
 
     def describe(self, driver: EndpointDriver) -> ModelDescription:
         """Asks for the model's metadata, and for the server's, which says whether it takes bytes."""
-        infer = driver.plan.settings.address
-        place = _PLACE.fullmatch(infer.path.partition("?")[0])
-        assert place is not None, "the address was read by infer_address"
-        told = _fetch(driver, infer.path.partition("?")[0].removesuffix("/infer"))
+        place = self._place
+        told = _fetch(driver, place.metadata)
         if told.outcome is not Outcome.OK:
             raise LoadError(
-                f"the server does not describe the model {place['model']}: {told.reason}",
+                f"the server does not describe the model {place.model}: {told.reason}",
                 remedy="is it the model's name, and is the model loaded?",
             )
         try:
             model = read_description(read_json(told.text.encode()))
         except ValueError as error:
             raise LoadError(f"the server describes the model by something that is not JSON: {error}") from None
-        self._read_server(_fetch(driver, place["base"]))
+        self._read_server(_fetch(driver, place.server))
         return model
 
     def details(self) -> dict[str, str]:
@@ -111,11 +95,10 @@ class HttpTensors(TensorDialect):
         if not isinstance(outputs, list):
             raise AnswerError("the answer has no outputs")
         sizes = [_binary_size(output) for output in outputs]
-        place = len(body) - sum(size or 0 for size in sizes)
+        behind = sum(size or 0 for size in sizes)
+        place = len(body) - behind
         if place < end or body[end:place].strip():
-            raise AnswerError(
-                f"{sum(size or 0 for size in sizes):,} bytes of tensors are said, {len(body) - end:,} came"
-            )
+            raise AnswerError(f"{behind:,} bytes of tensors are said, {len(body) - end:,} came")
         found = []
         for output, size in zip(outputs, sizes, strict=True):
             found.append(_read_output(output, None if size is None else body[place : place + size]))
@@ -196,8 +179,7 @@ def _read_output(told: Any, data: bytes | None) -> AnsweredTensor:
 
 
 def _fetch(driver: EndpointDriver, path: str) -> ReadAnswer:
-    infer = driver.plan.settings.address
-    place = Address(host=infer.host, port=infer.port, path=path, scheme=infer.scheme)
+    place = replace(driver.plan.settings.address, path=path)
     return driver.answer_to(request_bytes(place, b"", driver.plan.headers, method="GET"), _TextDialect())
 
 

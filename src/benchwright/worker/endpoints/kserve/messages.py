@@ -7,18 +7,20 @@ skipped, and whatever does not fit the format is a `TensorError`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchwright.worker.endpoints.kserve import tensors
-from benchwright.worker.endpoints.kserve.descriptions import AnsweredTensor, read_shape
+from benchwright.worker.endpoints.kserve.descriptions import MOST_DIMENSIONS, AnsweredTensor, read_shape
 from benchwright.worker.endpoints.kserve.tensors import Array, TensorError
 
 INFER = "/inference.GRPCInferenceService/ModelInfer"
 METADATA = "/inference.GRPCInferenceService/ModelMetadata"
 MOST_FIELDS = 1_000_000  # of one message
+_LONGEST_SHAPE = 10 * (MOST_DIMENSIONS + 1)  # bytes: more dimensions are refused, however many there are
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _CONTENTS = {  # of typed values: the field, and the kind of its numbers
     1: "bool",
@@ -99,22 +101,12 @@ def read_infer(data: bytes) -> list[AnsweredTensor]:
     found = []
     for place, (name, datatype, told, contents) in enumerate(outputs):
         shape = read_shape(told)
+        load: Callable[[], Array] = _TypedValues(contents, datatype, shape)
+        count = tensors.count_bytes(raw[place], datatype) if raw else _count_contents(contents)
         if raw:
-            count, load = tensors.count_bytes(raw[place], datatype), _RawValues(raw[place], datatype, shape)
-        else:
-            count, load = _count_contents(contents), _TypedValues(contents, datatype, shape)
+            load = partial(tensors.from_bytes, raw[place], datatype, shape)
         found.append(AnsweredTensor(name=name, datatype=datatype, shape=shape, count=count, load=load))
     return found
-
-
-class _RawValues:
-    """Values that came as bytes."""
-
-    def __init__(self, data: bytes, datatype: str, shape: Sequence[int]) -> None:
-        self._data, self._datatype, self._shape = data, datatype, shape
-
-    def __call__(self) -> Array:
-        return tensors.from_bytes(self._data, self._datatype, self._shape)
 
 
 class _TypedValues:
@@ -163,7 +155,7 @@ def _read_tensor(data: Any) -> tuple[str, str, list[int], bytes]:
         elif number == 2:
             datatype = _read_text(value)
         elif number == 3:
-            sizes = [value] if isinstance(value, int) else _read_varints(value)
+            sizes = [value] if isinstance(value, int) else _read_varints(value[:_LONGEST_SHAPE])
             shape += map(_signed, sizes)
         elif number == 5:
             contents = _as_bytes(value)

@@ -151,8 +151,9 @@ def _split_texts(data: bytes) -> Iterator[bytes]:
 def _flatten(data: Any) -> list[Any]:
     if not isinstance(data, list):
         raise TensorError("the values are no list")
-    while data and isinstance(data[0], list):
-        if not all(isinstance(part, list) for part in data):
+    values: list[Any] = data
+    while values and isinstance(values[0], list):
+        if not all(isinstance(part, list) for part in values):
             raise TensorError("the values are nested unevenly")
-        data = list(itertools.chain.from_iterable(data))
-    return data
+        values = list(itertools.chain.from_iterable(values))
+    return values

@@ -106,7 +106,7 @@ class PlainDialect:
 
 
 def _split(pieces: Pieces, *, by_line: bool) -> Iterator[Event]:
-    """The parts that a stream is read in: events, lines of JSON where something is looked for in them, or its pieces."""
+    """The parts that a stream is read in: events, lines where something is looked for in them, or its pieces."""
     first = next((piece for _, piece in pieces if piece.strip()), b"").lstrip()
     if first.startswith(_EVENT_FIELDS):
         yield from read_events(pieces)

@@ -181,7 +181,7 @@ def _read_fixed_input(spec: TensorSignature, inputs: Inputs) -> Array:
 def random_array(
     spec: TensorSignature, seed: int, index: int = 0, *, seeded_by: str = "", within: tuple[float, float] | None = None
 ) -> Array:
-    """Floats in [0, 1), booleans, bytes of the whole range, other whole numbers below 100, words; or `within` two bounds.
+    """Floats in [0, 1), booleans, bytes of the whole range, other whole numbers below 100, texts; or `within` bounds.
 
     Seeded by a name, the input's own unless another is given, so that a model gets the same numbers in every runtime.
     """
