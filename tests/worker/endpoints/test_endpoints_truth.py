@@ -19,7 +19,7 @@ from benchwright.worker.endpoints.driver import group_turns
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.loads import run_closed, run_open
 from benchwright.worker.endpoints.reading import NEVER, ReadTraffic, read_traffic
-from benchwright.worker.endpoints.traffic import Outcome, Traffic
+from benchwright.worker.endpoints.traffic import Outcome, RequestLog
 from benchwright.worker.endpoints.wire import parse_address, read_headers, request_bytes
 from benchwright.worker.runtimes.openai import OpenAiDialect, route_of
 from scripted import client as peers
@@ -58,7 +58,7 @@ class Asked:
     def _bytes(self, exchange: Exchange) -> bytes:
         return request_bytes(self.address, self.dialect.encode(exchange), self.headers)
 
-    def _read(self, traffic: Traffic, exchanges: Sequence[Exchange], zero: int) -> ReadTraffic:
+    def _read(self, traffic: RequestLog, exchanges: Sequence[Exchange], zero: int) -> ReadTraffic:
         self.zero = zero
         return read_traffic(traffic, self.dialect, exchanges, zero=zero, copy=0)
 

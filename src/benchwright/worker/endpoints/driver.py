@@ -18,7 +18,7 @@ from benchwright.worker.endpoints.dialect import Dialect, ReadAnswer
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.loads import Turns, run_closed, run_open
 from benchwright.worker.endpoints.reading import CountTokens, ReadTraffic, read_entry, read_traffic
-from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, Traffic
+from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, RequestLog
 from benchwright.worker.endpoints.wire import request_bytes
 from benchwright.worker.engine.clock import SystemClock, calibrate, learn_margin
 from benchwright.worker.engine.engine import DEFAULT_DURATION, MeasuredLoad, PreparedLoad, hold_off_collector
@@ -187,7 +187,7 @@ class EndpointDriver:
         return lambda zero: search_rate(load, measure, typical=warmup.typical, judge=judge)
 
     def read_traffic(
-        self, traffic: Traffic, exchanges: Sequence[Exchange], zero: int, copy: int, span: int
+        self, traffic: RequestLog, exchanges: Sequence[Exchange], zero: int, copy: int, span: int
     ) -> ReadTraffic:
         """Reads what arrived."""
         return read_traffic(
