@@ -10,7 +10,7 @@ from typing import Any
 from benchwright.errors import DecodeError, TargetError
 from benchwright.exchange.importers import aiperf_config, construction, served_requests
 from benchwright.exchange.importers.construction import Provenance
-from benchwright.exchange.importers.place import DocumentPlace, document, json_lines
+from benchwright.exchange.importers.place import DocumentPlace, document, first_document, json_lines
 from benchwright.exchange.importers.served_requests import ServedLoad, ServedRequest, span
 from benchwright.exchange.importers.source_file import Given, read_source
 from benchwright.records import Better, Metric, Result, ResultWarning, Run
@@ -56,10 +56,8 @@ class AiPerf:
         """Whether what is given is a summary or records of aiperf, or a folder with one of them."""
         if what.is_folder and what.path is not None:
             return any((what.path / name).is_file() for name in (SUMMARY, RECORDS))
-        if _is_summary(what.data):
-            return True
-        first = next(json_lines(what, most=1), None) if what.body.lstrip()[:1] == b"{" else None
-        return first is not None and _is_record(first.data)
+        first = first_document(what)
+        return _is_summary(first) or _is_record(first)
 
     def runs(self, what: Given) -> list[Run]:
         """The one run that the artifacts tell of."""
@@ -150,7 +148,7 @@ def _result(
 ) -> Result:
     config = about["input_config"]
     load = _load_of_records(records) if records else _load_of_summary(about)
-    seconds = about["benchmark_duration"]["avg"].maybe() if alone and about.data else None
+    seconds = about["benchmark_duration"]["avg"].maybe() if alone else None
     if seconds is None and load.requests:
         seconds = max(one.end for one in load.requests) - min(one.sent for one in load.requests)
     reported = [*_reported(about)] if alone else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchwright.errors import DecodeError
 from benchwright.exchange.importers import construction, guidellm_requests, served_requests
 from benchwright.exchange.importers.construction import Provenance
 from benchwright.exchange.importers.place import DocumentPlace, document
@@ -35,12 +36,18 @@ class GuideLlm:
     def runs(self, what: Given) -> list[Run]:
         """The one run that the file holds."""
         whole = document(what)
-        results = [_result(whole, row, what) for row in whole["benchmarks"]]
+        results = [_result(whole, _checked(row), what) for row in whole["benchmarks"]]
         if not results:
             return []
         first = min(results, key=lambda one: one.started_at)
         told = Provenance(tool=self.name, environment=first.environment, started_at=first.started_at)
         return [construction.run(told, what.data, results)]
+
+
+def _checked(row: DocumentPlace) -> DocumentPlace:
+    if not _fits(row.mapping()):
+        raise DecodeError(f"{row.where}: is not a benchmark of GuideLLM", remedy="import its benchmarks.json")
+    return row
 
 
 def _fits(row: dict[str, object]) -> bool:
@@ -125,7 +132,8 @@ def _count(place: DocumentPlace) -> int:
 def _backend(whole: DocumentPlace, row: DocumentPlace) -> dict[str, Value]:
     """What is told of the server: its model, address and kind, wherever the version keeps them."""
     found: dict[str, Value] = {}
-    for place in (row["config"]["backend"], whole["config"]["backend"], whole["args"], row["worker"]):
+    asked = whole["config"]["spec"]["backend"]
+    for place in (row["config"]["backend"], asked, whole["args"], row["worker"]):
         if not isinstance(place.data, dict):
             continue
         for name, keys in _OF_A_BACKEND.items():
@@ -144,8 +152,8 @@ _OF_A_BACKEND = {
 
 def _details(whole: DocumentPlace, row: DocumentPlace) -> dict[str, Value]:
     config = row["config"] if "config" in row.mapping() else row["args"]
-    loader = row["request_loader"] if "request_loader" in row.mapping() else whole["args"]
-    data = whole["config"]["data"] if isinstance(whole["config"].data, dict) else loader["data"]
+    holders = (whole["config"]["spec"], whole["args"], row["request_loader"])
+    data = next((place["data"] for place in holders if place.data is not None), whole["data"])
     return {
         "server": _backend(whole, row),
         "data": _masked(data.value()),

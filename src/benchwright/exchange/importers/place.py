@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import math
 from collections.abc import Iterator
@@ -95,13 +94,22 @@ def document(what: Given) -> DocumentPlace:
     return DocumentPlace(what.data, what.name)
 
 
-def json_lines(what: Given, *, most: int | None = None) -> Iterator[DocumentPlace]:
-    """Each document of a file that has one on every line, or the one that it is; `most` ends it early."""
+def first_document(what: Given) -> Any:
+    """The first document of a file that has one on every line, or the one that it is; None where it is none."""
+    try:
+        return next((place.data for place in json_lines(what)), None)
+    except DecodeError:
+        return None
+
+
+def json_lines(what: Given) -> Iterator[DocumentPlace]:
+    """Each document of a file that has one on every line, or the one that it is."""
     if what.data is not None:
         yield DocumentPlace(what.data, what.name)
         return
-    held = ((number, line) for number, line in enumerate(io.BytesIO(what.body), 1) if line.strip())
-    for number, line in itertools.islice(held, most):
+    for number, line in enumerate(io.BytesIO(what.body), 1):
+        if not line.strip():
+            continue
         try:
             yield DocumentPlace(json_value(line, finite=False), f"{what.name}:{number}")
         except TextError as error:

@@ -36,6 +36,7 @@ LONGEST = 1e9  # seconds of one request; what is longer is no measurement, and n
 MOST_KINDS = 10  # of failures that a result keeps apart
 _MOST_LETTERS = 200
 _RATES = ("tokens_per_user", "tokens_per_user_any", "tokens_per_user_after_first")
+_OF_THE_CLIENT = ("client_queue", "issue_delay")  # what the other tool's client did says nothing of the server
 _OF_A_LOOP = ("latency", "end", "scheduled", "lateness", "service")
 _SECRET = re.compile(r"(?i)\b(bearer\s+|api[-_ ]?key\W{1,3}|sk-)[\w.~+/=-]{6,}")
 
@@ -77,13 +78,14 @@ def result_of(
     """The result of one load. Where no request was answered it is a failed one, without any latency."""
     failure = _failure(load)
     derived = [] if failure else derive(load)
-    names = {metric.name for metric in derived}
-    others = [] if failure else [metric for metric in reported if metric.name not in names]
+    metrics: dict[str, Metric] = {}
+    for metric in [] if failure else [*derived, *reported]:
+        metrics.setdefault(metric.name, metric)  # what was derived comes first, and counts
     kept = {**(details or {}), "requests": _counts(load)}
     made = construction.result(
         told,
         case,
-        metrics=[*derived, *others, *_errors(load)],
+        metrics=[*metrics.values(), *_errors(load)],
         failure=failure,
         duration=duration,
         details={key: value for key, value in kept.items() if value not in (None, "", {}, [])},
@@ -96,6 +98,8 @@ def derive(load: ServedLoad) -> list[Metric]:
     """The metrics of the requests that the file tells one by one, in the order in which they ended."""
     ordered = sorted(load.requests, key=lambda request: request.end)
     names = dict.fromkeys(name for request in ordered for name in request.numbers)
+    if all(request.numbers.get("ttft_answer") == request.numbers.get("ttft") for request in ordered):
+        names.pop("ttft_answer", None)  # a model that does not reason before it answers
     what = "" if len(ordered) == load.answered else f"; a sample of {len(ordered)} of {load.answered} requests"
     found = []
     for name in names:
@@ -110,8 +114,9 @@ def distribution(name: str, values: Sequence[float], *, note: str = "") -> list[
     if not values:
         return []
     mean = construction.mean_of(values)
-    levels = [(f"{name}_p{q:g}", summary.quantile_interval(values, q / 100)) for q in PERCENTILES]
     unit, better = unit_of(name)
+    wanted = (50.0,) if unit == TOKENS else PERCENTILES
+    levels = [(f"{name}_p{q:g}", summary.quantile_interval(values, q / 100)) for q in wanted]
     return [
         Metric(
             name=each,
@@ -128,7 +133,9 @@ def unit_of(name: str) -> tuple[str, Better | None]:
     """The unit of a request's number, and which direction is better."""
     if name in _RATES:
         return "/s", Better.HIGHER
-    return (TOKENS, None) if name.endswith(TOKENS) else ("s", Better.LOWER)
+    if name.endswith(TOKENS):
+        return TOKENS, None
+    return "s", None if name in _OF_THE_CLIENT else Better.LOWER
 
 
 def rate(name: str, value: float | None, what: str, count: int = 1) -> list[Metric]:

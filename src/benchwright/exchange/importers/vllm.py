@@ -9,10 +9,10 @@ from typing import Any
 from benchwright.errors import DecodeError
 from benchwright.exchange.importers import construction, served_requests
 from benchwright.exchange.importers.construction import Provenance
-from benchwright.exchange.importers.place import DocumentPlace, json_lines
+from benchwright.exchange.importers.place import DocumentPlace, first_document, json_lines
 from benchwright.exchange.importers.served_requests import ServedLoad, ServedRequest
 from benchwright.exchange.importers.source_file import Given
-from benchwright.records import Arrivals, Better, Case, Load, Metric, Mode, Result, Run, Scalar, Value
+from benchwright.records import Arrivals, Case, Load, Metric, Mode, Result, Run, Scalar, Value
 
 _KEYS = frozenset({"completed", "duration", "request_throughput"})
 # What vLLM calls a number, and its name here: it counts chunks with any choice, with or without content.
@@ -33,7 +33,8 @@ _MEASURED = frozenset(
     {
         *_KEYS, *_DETAILS, "date", "endpoint_type", "backend", "model_id", "request_rate", "burstiness",
         "max_concurrency", "failed", "total_input_tokens", "total_output_tokens", "request_goodput",
-        "output_throughput", "total_token_throughput", "max_output_tokens_per_s", "total_input_sequences", "input_sequence_throughput",
+        "output_throughput", "total_token_throughput", "max_output_tokens_per_s", "total_input_sequences",
+        "input_sequence_throughput",
     }
 )  # fmt: skip
 
@@ -45,10 +46,8 @@ class Vllm:
 
     def fits(self, what: Given) -> bool:
         """Whether the file, or its first line, has the keys of vLLM's results."""
-        if isinstance(what.data, dict):
-            return what.data.keys() >= _KEYS
-        first = next(json_lines(what, most=1), None) if what.data is None else None
-        return first is not None and isinstance(first.data, dict) and first.data.keys() >= _KEYS
+        first = first_document(what)
+        return isinstance(first, dict) and first.keys() >= _KEYS
 
     def runs(self, what: Given) -> Iterator[Run]:
         """A run for each document in the file."""
@@ -213,9 +212,8 @@ def _summaries(whole: DocumentPlace) -> list[Metric]:
             continue
         if pooling and name == "e2e_any":
             name = "e2e_close"  # an answer in one piece: its end is the stream's
-        for metric in construction.reported_metrics(
-            name + suffix, "s", Better.LOWER, value / 1e3, what=key, count=count
-        ):
+        unit, better = served_requests.unit_of(name)
+        for metric in construction.reported_metrics(name + suffix, unit, better, value / 1e3, what=key, count=count):
             found.setdefault(metric.name, metric)
     return list(found.values())
 
