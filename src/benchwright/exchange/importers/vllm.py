@@ -97,7 +97,7 @@ def _case(whole: DocumentPlace) -> Case:
     if rate is not None:
         even = isinstance(burst, float) and math.isinf(burst)
         load = Load(mode=Mode.OPEN, rate=rate, arrivals=Arrivals.CONSTANT if even else Arrivals.POISSON)
-        params |= {"rate": rate, "max_concurrency": most}
+        params |= {"rate": rate, "max_concurrency": None if most is None else _whole(whole["max_concurrency"])}
         if not even and whole["burstiness"].maybe() not in (None, 1.0):
             params["burstiness"] = whole["burstiness"].maybe()
     elif most is not None:
