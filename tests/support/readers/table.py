@@ -169,6 +169,31 @@ READERS: dict[str, Reader] = {
         modules=("exchange.importers.loadgen",),
         ways=TEXT,
     ),
+    "guidellm": Reader(
+        file="benchmarks.json",
+        bodies=seeds.of(FILES / "guidellm.json"),
+        call=calls.bring_as("guidellm"),
+        modules=(),
+    ),
+    "vllm": Reader(
+        file="a.json",
+        bodies=seeds.of(FILES / "vllm.json"),
+        call=calls.bring_as("vllm"),
+        modules=("exchange.importers.place",),
+    ),
+    "aiperf": Reader(
+        file="x_aiperf.json",
+        bodies=seeds.of(FILES / "aiperf" / "profile_export_aiperf.json"),
+        call=calls.bring_as("aiperf"),
+        modules=(),
+    ),
+    "aiperf records": Reader(
+        file="x.jsonl",
+        bodies=seeds.of(FILES / "aiperf" / "profile_export.jsonl"),
+        call=calls.bring_as("aiperf"),
+        modules=(),
+        ways=TEXT,
+    ),
     "perfzero summary": Reader(
         file="perfzero_summary.json",
         bodies=seeds.summary,
