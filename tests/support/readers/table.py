@@ -240,6 +240,23 @@ READERS: dict[str, Reader] = {
         modules=("worker.engine.arrivals",),
         ways=TEXT,
     ),
+    "dialogues": Reader(
+        file="a.json", bodies=lambda: [seeds.DIALOGUES], call=calls.prompts, modules=("worker.endpoints.data_files",)
+    ),
+    "prompts": Reader(
+        file="a.jsonl",
+        bodies=lambda: [seeds.PROMPTS, seeds.REQUESTS],
+        call=calls.prompts,
+        modules=("worker.endpoints.data_files",),
+        ways=TEXT,
+    ),
+    "table of requests": Reader(
+        file="a.csv",
+        bodies=lambda: [seeds.REQUEST_TABLE, b'id,question\n1,"a, b"\n2,c\n'],
+        call=calls.prompts,
+        modules=("worker.endpoints.data_files",),
+        ways=TEXT,
+    ),
     "spool": Reader(
         file="entry", bodies=seeds.spool_entry, call=calls.spooled, modules=("store.remote.spool",), ways=TEXT
     ),
