@@ -12,7 +12,7 @@ import click
 
 from benchwright import schema
 from benchwright.cloud import keys
-from benchwright.cloud.ledger import LedgerCost, LedgerMachine
+from benchwright.cloud.ledger import LedgerCost, LedgerMachine, ledger_path
 from benchwright.cloud.orders import Instance
 from benchwright.cloud.provider import OnlyStops
 from benchwright.cloud.sweep import SweepReport, SweptMachine
@@ -20,6 +20,9 @@ from benchwright.records.prices import Market
 from benchwright.units import format_number, format_value
 from benchwright.units.numbers import printable
 from benchwright.workflows.cloud import MachinePlan, SeenMachine, total_costs
+
+
+_MOST_NUMBERS = 8
 
 
 def say_lines(lines: Iterable[str]) -> None:
@@ -118,7 +121,18 @@ def sweep_lines(report: SweepReport, *, is_dry: bool) -> list[str]:
     lines += [f"left: {_swept(one)}" for one in report.left]
     lines += [f"not to be told yet: {_swept(one)}" for one in report.unsettled]
     lines += [f"could not be looked at: {_swept(one)}" for one in report.failed]
-    return lines or ["nothing to sweep: no machine is up"]
+    return [*(lines or ["nothing to sweep: no machine is up"]), *unread_lines(report.unread)]
+
+
+def unread_lines(numbers: Sequence[int]) -> list[str]:
+    """What is said of a ledger of which lines cannot be read; nothing where all can."""
+    if not numbers:
+        return []
+    which = ", ".join(map(str, numbers[:_MOST_NUMBERS])) + (" ..." if len(numbers) > _MOST_NUMBERS else "")
+    return [
+        f"{ledger_path()}: line {which} cannot be read, and a machine may be missing here: look for it in its region "
+        "with `benchwright cloud sweep aws@REGION`, then delete the line"
+    ]
 
 
 def sweep_document(report: SweepReport) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from benchwright.cloud import keys, leases
+from benchwright.cloud.calls import ask_patiently
 from benchwright.cloud.leases import Lease
 from benchwright.cloud.ledger import LedgerMachine
 from benchwright.errors import BenchwrightError, CloudError, LinkError, NoMachineError
@@ -102,7 +103,7 @@ class CloudRental:
             )
         try:
             provider = self._fleet.provider(self._wanted)
-            provider.check(order)
+            ask_patiently(lambda: provider.check(order), sleep=self._pause)
             found = leases.lease(
                 order,
                 provider=provider,
@@ -113,7 +114,7 @@ class CloudRental:
                 sleep=self._pause,
             )
         except BaseException:
-            terms.budget.release(order.token)
+            self._release(order.token)
             raise
         self._since, self._count = began, self._count + 1
         return found
@@ -150,7 +151,7 @@ class CloudRental:
                 return launcher.start(words, name=self._name, python=python)
             except LinkError as error:
                 if time.monotonic() > deadline:
-                    self.leave("nobody was let in")
+                    self.keep() if self._kept else self.leave("nobody was let in")
                     raise NoMachineError(
                         f"{error.message} ({lease.instance.id} was up for {SIGN_IN:g} s and let nobody in)",
                         kind="sign-in",
@@ -198,12 +199,13 @@ class CloudRental:
         if lease is None:
             return
         self._avoided.append(lease.order.zone or lease.instance.zone)
-        self._fleet.terms.budget.release(lease.order.token)
         try:
             lease.give_back(reason)
             keys.forget_host(lease.order.token)
         except BenchwrightError as error:
             self._fleet.troubles.append(f"{self._name}: {error.message}; run `benchwright cloud sweep`")
+        finally:
+            self._release(lease.order.token)
 
     def keep(self) -> None:
         """Leaves the machine to the next run, until it expires."""
@@ -211,11 +213,23 @@ class CloudRental:
         lease, self.lease = self.lease, None
         if lease is None:
             return
-        lease.keep()
+        try:
+            lease.keep()
+        except BenchwrightError as error:  # what cannot be written down is not left running
+            self.lease = lease
+            self._fleet.troubles.append(f"{self._name}: not kept, since {error.message}")
+            self.leave("it could not be kept")
+            return
         self._fleet.terms.budget.release(lease.order.token)
         self._fleet.kept.append((lease.order.name or lease.instance.id, lease.order.expires))
 
     # ---- time and money ----
+
+    def _release(self, token: str) -> None:
+        """Frees the money of a machine that is gone; one that may still be there costs on until it ends by itself."""
+        entry = self._fleet.ledger.get(token)
+        if entry is None or not entry.is_open:
+            self._fleet.terms.budget.release(token)
 
     @property
     def per_hour(self) -> float:
