@@ -21,7 +21,7 @@ def test_what_costs_exactly_the_budget_fits_into_it() -> None:
     Budget.parse("0.3USD").check(_prices(0.1, 3), 3600.0)  # three times 0.1 are 0.30000000000000004
     budget = Budget.parse("0.3USD")
     assert [budget.hold(str(number), 0.1, 3600.0) for number in range(3)] == [True] * 3
-    with pytest.raises(OptionError, match="more than 0.3 USD"):
+    with pytest.raises(OptionError, match=r"more than 0\.3 USD"):
         Budget.parse("0.3USD").check(_prices(0.1001, 3), 3600.0)
 
 

@@ -21,7 +21,6 @@ from benchwright.units import format_number, format_value
 from benchwright.units.numbers import printable
 from benchwright.workflows.cloud import MachinePlan, SeenMachine, total_costs
 
-
 _MOST_NUMBERS = 8
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchwright.cloud import calls, keys
+from benchwright.cloud import keys
 from benchwright.cloud.budgets import Budget
 from benchwright.cloud.ledger import CloudLedger, LedgerEvent
 from benchwright.cloud.orders import MachineShape, Order
@@ -15,6 +15,7 @@ from benchwright.errors import CloudError, LinkError, NoMachineError, OptionErro
 from benchwright.execution.hosts import cloud_rental
 from benchwright.execution.hosts.cloud import CloudHost
 from benchwright.execution.hosts.cloud_fleet import CloudFleet, CloudTerms
+from benchwright.execution.hosts.ssh import SshConnection
 from benchwright.execution.outposts.host import OutpostHost
 from fake_cloud import FakeCloud
 
@@ -44,7 +45,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prices.write_text("prices: [{provider: fake, shape: small, amount: 0.1, fetched_at: 2026-11-17}]\n")
     monkeypatch.setenv("BENCHWRIGHT_PRICES", str(prices))
     monkeypatch.setattr(keys, "public_key", lambda: "ssh-ed25519 AAAA us")
-    monkeypatch.setattr(calls.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr("benchwright.cloud.calls.time.sleep", lambda seconds: None)
 
 
 Hire = Callable[..., CloudHost]
@@ -142,7 +143,7 @@ def test_a_machine_of_somebody_s_own_is_not_ended_because_nobody_was_let_in(
     def refuse(connection: object) -> None:
         raise LinkError("no route to host")
 
-    monkeypatch.setattr(cloud_rental.SshConnection, "open", refuse)
+    monkeypatch.setattr(SshConnection, "open", refuse)
     with pytest.raises(NoMachineError, match="no route to host"):
         again.rental.connect(lambda text: None)
     assert len(cloud.live()) == 1 and again._fleet.ledger.open_machines()[0].is_kept
