@@ -102,7 +102,8 @@ def lease(
             book.created(created)
             say(f"{created.id} is booting")
             up = _wait_for(provider, created.id, created.region, InstanceState.RUNNING, sleep)
-            instance = replace(up, login=up.login or created.login)
+            # Some clouds tell these of a machine only when it is created.
+            instance = replace(up, login=up.login or created.login, image=up.image or created.image)
             book.running(instance)
         except BaseException as error:
             is_refused = isinstance(error, CloudError) and error.kind in _REFUSED and not attempt.may_exist
@@ -136,7 +137,7 @@ def resume(machine: LedgerMachine, *, provider: CloudProvider, ledger: CloudLedg
     except BaseException:
         held.close()
         raise
-    instance = replace(instance, login=instance.login or machine.login)
+    instance = replace(instance, login=instance.login or machine.login, image=instance.image or machine.image)
     return Lease(
         order=machine.order, instance=instance, price=machine.price, provider=provider, ledger=book, _held=held
     )

@@ -225,7 +225,7 @@ class Google:
         found = self.get(place, order.region)
         if found is None or found.token != order.token:
             raise refusal(doing, "lost", f"no machine {place} came of it")
-        return found
+        return replace(found, image=_image(order, kind))  # which Google tells of a machine no more
 
 
 def machine_name(order: Order) -> str:
@@ -256,15 +256,19 @@ def request_body(order: Order, zone: str, kind: Any) -> dict[str, Any]:
 
 def _disk(order: Order, zone: str, kind: Any) -> dict[str, Any]:
     usual = "hyperdisk-balanced" if _NEW_DISKS.match(order.shape) else "pd-balanced"
-    image = order.image or IMAGE.format("arm64" if _architecture(kind, order) == "arm64" else "amd64")
     made: dict[str, Any] = {
-        "source_image": image if "/" in image else f"global/images/{image}",
+        "source_image": _image(order, kind),
         "disk_type": f"zones/{zone}/diskTypes/{order.options.get('disk_type', usual)}",
         "labels": order.labels,
     }
     if order.disk_gb:
         made["disk_size_gb"] = order.disk_gb
     return {"boot": True, "auto_delete": True, "initialize_params": made}
+
+
+def _image(order: Order, kind: Any) -> str:
+    image = order.image or IMAGE.format("arm64" if _architecture(kind, order) == "arm64" else "amd64")
+    return image if "/" in image else f"global/images/{image}"
 
 
 def _interface(order: Order) -> dict[str, Any]:
