@@ -17,6 +17,7 @@ from cloud_contract import Stage, usual_order
 from cloud_peer import CloudPeer, CloudRequest, Fault, RefusalError, serving_cloud
 
 PROJECT = "lab-1"
+SECRET = "ya29-a-token-that-nobody-may-see"
 REGION, ZONES = "europe-west4", ("europe-west4-a", "europe-west4-b")
 _ROOT = f"/compute/v1/projects/{PROJECT}"
 _LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
@@ -58,7 +59,7 @@ class GoogleCloud(CloudPeer):
             case "throttled":
                 self.faults.append(Fault(order, _error(403, "rateLimitExceeded", "Rate Limit Exceeded")))
             case "login":
-                self.faults.append(Fault(".", _error(401, "authError", "Invalid Credentials"), times=99))
+                self.faults.append(Fault(".", _error(401, "authError", f"Invalid Credentials: {SECRET}"), times=99))
             case "lost-before" | "lost-after":
                 self.faults.append(Fault(order, cut=kind.removeprefix("lost-")))
 
@@ -213,7 +214,7 @@ def staged(login: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
             ),
             misspelled="c3-standart-4",
             nearest="c3-standard-4",
-            secrets=("PRIVATE KEY",),
+            secrets=("PRIVATE KEY", SECRET),
         )
 
 

@@ -23,6 +23,7 @@ from benchwright.cloud.providers.google_errors import (
     is_there_already,
     refusal,
 )
+from benchwright.cloud.providers.refusals import create_in_first
 from benchwright.errors import CloudError, OptionError
 from benchwright.records.prices import Market
 
@@ -86,16 +87,7 @@ class Google:
     def create(self, order: Order) -> Instance:
         if found := self.instances(order.region, order.token):
             return found[0]  # the answer got lost before, in whichever zone it was
-        refused: CloudError | None = None
-        for zone, kind in self._places(order):
-            try:
-                return self._create_in(zone, kind, order)
-            except CloudError as error:
-                if error.kind != "capacity":
-                    raise
-                refused = error
-        assert refused is not None
-        raise refused
+        return create_in_first(self._places(order), lambda place: self._create_in(place[0], place[1], order))
 
     def instances(self, region: str, token: str = "") -> list[Instance]:
         wanted = f"labels.{TOKEN_LABEL}={token}" if token else f"labels.{TOKEN_LABEL}:*"
