@@ -93,6 +93,9 @@ def test_a_machine_comes_up_is_listed_stopped_started_and_ended_with_its_cost(cl
 
     stopped = json.loads(inside("cloud", "stop", "mine", "--json").stdout)
     assert stopped["kind"] == "cloud-machine" and stopped["data"]["state"] == "stopped"
+    text = inside("cloud", "status", "mine").stdout
+    assert "by itself" not in text and "sign in:" not in text, "a machine that is stopped runs no timer"
+    assert "benchwright cloud sweep" in text and "then `benchwright cloud sweep`)" in inside("cloud", "list").stdout
     assert json.loads(inside("cloud", "start", "mine", "--json").stdout)["data"]["state"] == "running"
     ended = json.loads(inside("cloud", "down", "mine", "--json").stdout)["data"][0]
     assert ended["state"] == "ended" and ended["currency"] == "USD"
@@ -101,6 +104,17 @@ def test_a_machine_comes_up_is_listed_stopped_started_and_ended_with_its_cost(cl
     assert "mine" in inside("cloud", "list", "--all").stdout and inside("cloud", "list").stdout == "no machine is up\n"
     swept = json.loads(inside("cloud", "sweep", "--json").stdout)
     assert swept["kind"] == "cloud-sweep" and swept["data"]["ended"] == []
+
+
+def test_an_old_price_is_doubted_before_anything_is_ordered(
+    cloud: Cloud, inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("prices: [{provider: aws, shape: c7i.large, amount: 0.1, fetched_at: 2020-01-01}]\n")
+    monkeypatch.setenv("BENCHWRIGHT_PRICES", str(prices))
+    told = inside("cloud", "up", "aws/c7i.large", "--machine-name", "old")
+    assert told.returncode == 0 and "days old (aws/c7i.large, on-demand, 2020-01-01): look it up again" in told.stdout
+    assert inside("cloud", "down", "old").returncode == 0
 
 
 def test_what_a_machine_is_told_and_how_it_is_ordered(cloud: Cloud, inside: Inside, tmp_path: Path) -> None:

@@ -338,6 +338,7 @@ def test_what_a_lease_has_no_time_for_is_skipped_and_what_was_measured_is_kept(
         (["--host", "cloud:aws/c7i.large:spto"], "no market"),
         (["--host", "cloud:nowhere/c7i.large"], "unknown cloud"),
         (["--host", "cloud:aws/c7i.lrge@eu-central-1?image=ami-12c6146b"], "c7i.large"),
+        (["--host", f"cloud:aws/c7i.large@{REGION}", "--lease", "20s"], "over before a machine is up"),
         (["--host", "cloud:nobody"], "no machine 'nobody'"),
         (["--host", f"cloud:aws/c7i.large@{REGION}", "--keep", "Not A Name"], "cannot be the name"),
     ],

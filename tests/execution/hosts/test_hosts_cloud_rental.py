@@ -147,3 +147,16 @@ def test_a_machine_of_somebody_s_own_is_not_ended_because_nobody_was_let_in(
     with pytest.raises(NoMachineError, match="no route to host"):
         again.rental.connect(lambda text: None)
     assert len(cloud.live()) == 1 and again._fleet.ledger.open_machines()[0].is_kept
+
+
+@pytest.mark.parametrize(
+    ("launched", "since"),
+    [
+        ("", 1000.0),
+        ("1970-01-01T00:18:20+00:00", 1100.0),  # after some throttled tries, which cost nothing
+        ("1970-01-01T00:01:00+00:00", 1000.0),  # by a clock that is slow
+        ("1970-01-01T10:00:00+00:00", 1200.0),  # by a clock that is fast
+    ],
+)
+def test_a_machine_is_paid_for_from_its_launch_on_within_what_was_seen_of_it(launched: str, since: float) -> None:
+    assert cloud_rental.paid_since(launched, 1000.0, 1200.0) == since

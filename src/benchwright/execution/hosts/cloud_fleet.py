@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 WHAT = "--host"
 LEASE = 3600.0  # seconds that a machine is leased for, unless somebody says otherwise
-LONGEST_LEASE = 14 * 86400.0
+SHORTEST_LEASE, LONGEST_LEASE = 300.0, 14 * 86400.0  # a machine takes minutes to come up
 MOST_INSTANCES = 64
 SEVERAL = "|"  # between zones, in the order in which they are tried
 _OURS = ("python",)  # words after `?` that are for the host, not for the cloud

@@ -42,7 +42,7 @@ class CloudRental:
         self.price: Price | None = None
         self.label = ""  # what the machine is called where it is to stay
         self.lease: Lease | None = None
-        self._since = 0.0  # when it was ordered
+        self._since = 0.0  # when it was launched, or taken up again
         self._count = 0  # of machines that were leased
         self._avoided: list[str] = []  # zones in which a machine was taken away, or cannot be had
         self._is_settled = False  # whether its first boot is over
@@ -116,7 +116,8 @@ class CloudRental:
         except BaseException:
             self._release(order.token)
             raise
-        self._since, self._count = began, self._count + 1
+        self._since = paid_since(found.instance.launched_at, began, time.time())
+        self._count += 1
         return found
 
     def _resume(self) -> Lease:
@@ -286,6 +287,15 @@ class CloudRental:
         if self._stopping.wait(seconds):
             self._stopping.clear()
             raise KeyboardInterrupt
+
+
+def paid_since(launched_at: str, ordered: float, now: float) -> float:
+    """From when on a machine is paid for: its launch, as its cloud says, within what this clock saw of it.
+
+    An order that was throttled for minutes has cost nothing until then.
+    """
+    launched = datetime.fromisoformat(launched_at).timestamp() if launched_at else ordered
+    return min(max(launched, ordered), now)
 
 
 def _seconds_left(lease: Lease) -> float:
