@@ -106,17 +106,6 @@ def test_a_machine_comes_up_is_listed_stopped_started_and_ended_with_its_cost(cl
     assert swept["kind"] == "cloud-sweep" and swept["data"]["ended"] == []
 
 
-def test_an_old_price_is_doubted_before_anything_is_ordered(
-    cloud: Cloud, inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prices = tmp_path / "prices.yaml"
-    prices.write_text("prices: [{provider: aws, shape: c7i.large, amount: 0.1, fetched_at: 2020-01-01}]\n")
-    monkeypatch.setenv("BENCHWRIGHT_PRICES", str(prices))
-    told = inside("cloud", "up", "aws/c7i.large", "--machine-name", "old")
-    assert told.returncode == 0 and "days old (aws/c7i.large, on-demand, 2020-01-01): look it up again" in told.stdout
-    assert inside("cloud", "down", "old").returncode == 0
-
-
 def test_what_a_machine_is_told_and_how_it_is_ordered(cloud: Cloud, inside: Inside, tmp_path: Path) -> None:
     (tmp_path / ".ssh").mkdir()
     key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0 ada@desk"
