@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from benchwright import plugins
-from benchwright.records import Case, Expected, Inputs, Load, Samples, Scalar, Target, Value
+from benchwright.records import Case, Expected, Inputs, Load, Samples, Scalar, Target
 from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.outputs.answers import compare_answers
 
@@ -23,18 +23,18 @@ class EndpointRun:
     samples: Samples
 
     @property
-    def details(self) -> dict[str, Value]:
+    def details(self) -> dict[str, Any]:
         return {**self.loaded.details, **self.report.details}
 
     @property
     def errors(self) -> dict[str, int]:
         """Failed requests by kind."""
-        return {kind: told["count"] for kind, told in self.report.details["errors"].items()}
+        return {kind: told["count"] for kind, told in self.details["errors"].items()}
 
     @property
     def reasons(self) -> str:
         """What the first failure of each kind said."""
-        return "; ".join(told["first"] for told in self.report.details["errors"].values())
+        return "; ".join(told["first"] for told in self.details["errors"].values())
 
     @property
     def warnings(self) -> list[str]:
@@ -58,8 +58,6 @@ def run_endpoint(case: Case, *, expected: Expected | None = None, folder: str = 
         measured = prepared.time(time.perf_counter_ns())()
         report = loaded.report()
         if expected is not None:
-            from dataclasses import replace
-
             report = compare_answers(report, loaded, replace(case, expected=expected), folder)
     return EndpointRun(loaded=loaded, report=report, samples=measured.samples)
 
@@ -68,6 +66,3 @@ def write_lines(path: Path, *lines: str) -> str:
     """A file of these lines; its name."""
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return str(path)
-
-
-Options = Mapping[str, Scalar]

@@ -34,9 +34,7 @@ def endpoint_values(
         file = Path(plain["body"][1:]).expanduser().absolute()
         options["body"] = f"@{file}"
         if not file.is_file():
-            raise OptionError(
-                f"--body: there is no file {plain['body'][1:]}", remedy="@ names a file; JSON begins with {"
-            )
+            raise OptionError(f"--body: there is no file {file}", remedy="@ names a file; JSON begins with {")
     for name in (name for name in ("data", "tokenizer") if name in plain):
         if not Path(plain[name].partition("::")[0]).expanduser().exists():
             raise OptionError(f"--{name}: there is no file {plain[name]}")

@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
-from benchwright.worker.endpoints.traffic import ClientHealth, Traffic
+from benchwright.worker.endpoints.traffic import ClientHealth, RequestLog
 
 
 class Caller(Protocol):
     """Sends prepared requests and keeps what comes back in `traffic`. `on_end` hears of each entry that has ended."""
 
     loop: asyncio.AbstractEventLoop
-    traffic: Traffic
+    traffic: RequestLog
     health: ClientHealth
     on_end: Callable[[int], None]
 

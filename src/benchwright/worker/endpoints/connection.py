@@ -19,16 +19,16 @@ _INTERIM = 200  # statuses below are followed by another answer
 class Owner(Protocol):
     """Who is told how the request on a connection ended."""
 
-    def finish(self, connection: Connection) -> None:
+    def finish(self, connection: HttpConnection) -> None:
         """Takes a whole answer."""
         ...
 
-    def lose(self, connection: Connection, outcome: Outcome, reason: str) -> None:
+    def lose(self, connection: HttpConnection, outcome: Outcome, reason: str) -> None:
         """Takes an answer that will not be whole, or an idle connection that has ended."""
         ...
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """A connection and the request that it carries. Nothing is parsed but what tells where an answer ends."""
 
     __slots__ = (
@@ -40,6 +40,7 @@ class Connection(asyncio.Protocol):
         "head",
         "now",
         "pieces",
+        "rested",
         "sent",
         "size",
         "transport",
@@ -50,6 +51,7 @@ class Connection(asyncio.Protocol):
         self._owner = owner
         self.entry = IDLE
         self.used = 0  # requests that it has carried
+        self.rested = False  # it lay idle before the present request: the server may have closed it meanwhile
         self.sent = self.first = self.now = self.size = 0
         self.head = b""
         self.pieces: Pieces = []

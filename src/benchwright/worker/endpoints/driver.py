@@ -19,7 +19,7 @@ from benchwright.worker.endpoints.dialect import Dialect, ReadAnswer
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.loads import Turns, run_closed, run_open
 from benchwright.worker.endpoints.reading import CountTokens, ReadTraffic, read_entry, read_traffic
-from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, Traffic
+from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, RequestLog
 from benchwright.worker.engine.clock import SystemClock, calibrate, learn_margin
 from benchwright.worker.engine.engine import DEFAULT_DURATION, MeasuredLoad, PreparedLoad, hold_off_collector
 from benchwright.worker.engine.subject import Subject
@@ -66,6 +66,7 @@ class EndpointPlan:
     dialect: Dialect
     make: ExchangeMaker
     think: int = 0  # ns between the turns of a conversation
+    salt: str = ""  # makes the requests of this process unlike those of any other
     count: CountTokens | None = None  # counts tokens of texts by itself
     make_client: Callable[[ClientSettings], Caller] = HttpClient
 
@@ -112,14 +113,14 @@ class EndpointDriver:
     def _warm_up(self, load: Load, clock: SystemClock, copy: int) -> Warmup:
         self.client.run(self.client.open_connections(1))
         self.plan.make.settle(self)
-        exchanges = self.plan.make.warm_up(WARMUPS, _seed(load, f"warm-up of copy {copy}"))
+        exchanges = self.plan.make.warm_up(WARMUPS, self._seed(load, f"warm-up of copy {copy}"))
         payloads = [(self._payload(exchange),) for exchange in exchanges]
         subject = Subject(call=self._call_once, arguments=payloads)
         first = first_call(subject, clock)
         return warm_up(subject, clock, limit=load.warmup, first=first)
 
-    def ask(self, exchange: Exchange) -> ReadAnswer:
-        """One request that must succeed: a server that refuses the first ones is not measured.
+    def ask(self, exchange: Exchange, *, must_succeed: bool = True) -> ReadAnswer:
+        """One request, which usually must succeed: a server that refuses the first one is not measured.
 
         What a server of another make need not know is left out once it has refused it.
         """
@@ -130,7 +131,8 @@ class EndpointDriver:
             if answer.outcome is Outcome.OK:
                 remedy = "counts of tokens may be missing: give --tokenizer FILE"
                 self.notes.append(ResultWarning(code="field-refused", seen=seen, remedy=remedy))
-        _refuse_failed(answer, self.plan.settings.address.origin)
+        if must_succeed:
+            _refuse_failed(answer, self.plan.settings.address.origin)
         return answer
 
     def _call_once(self, payload: bytes) -> None:
@@ -141,6 +143,9 @@ class EndpointDriver:
         entry = self.client.call(payload)
         return read_entry(self.client.traffic, entry, dialect or self.plan.dialect)
 
+    def _seed(self, load: Load, what: str) -> int:
+        return random.Random(f"{load.seed} {self.plan.salt} {what}").getrandbits(48)
+
     def _payload(self, exchange: Exchange) -> bytes:
         dialect = self.plan.dialect
         return self.client.frame(dialect.encode(exchange), {**self.plan.headers, **dialect.headers(exchange)})
@@ -148,7 +153,7 @@ class EndpointDriver:
     def _prepare(self, load: Load, copy: int, warmup: Warmup) -> Callable[[int], Finish]:
         schedule = _schedule(load, copy)
         wanted = _count_requests(load, schedule, warmup)
-        self.exchanges = self.plan.make(wanted, _seed(load, "load"), copy=copy, copies=load.copies)
+        self.exchanges = self.plan.make(wanted, self._seed(load, "load"), copy=copy, copies=load.copies)
         if load.trace and (told := _instants(self.exchanges)):
             schedule = told
         payloads = [self._payload(exchange) for exchange in self.exchanges]
@@ -191,7 +196,7 @@ class EndpointDriver:
         return lambda zero: search_rate(load, measure, typical=warmup.typical, judge=judge)
 
     def read_traffic(
-        self, traffic: Traffic, exchanges: Sequence[Exchange], zero: int, copy: int, span: int
+        self, traffic: RequestLog, exchanges: Sequence[Exchange], zero: int, copy: int, span: int
     ) -> ReadTraffic:
         """Reads what arrived."""
         return read_traffic(
@@ -352,10 +357,6 @@ def _count_connections(load: Load, warmup: Warmup) -> int:
 def _instants(exchanges: Sequence[Exchange]) -> Int64s:
     """The instants at which a trace has the first turns of its conversations."""
     return array("q", [one.at for one in exchanges if one.at is not None and not one.turn])
-
-
-def _seed(load: Load, what: str) -> int:
-    return random.Random(f"{load.seed} {what}").getrandbits(48)
 
 
 def _refuse_failed(answer: ReadAnswer, origin: str) -> None:

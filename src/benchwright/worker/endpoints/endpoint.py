@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from benchwright.records import Case, Value
@@ -39,6 +40,7 @@ def load_endpoint(
         think=read_think(options),
         count=_counter(spec.tokenizer),
         make_client=make_client,
+        salt=_salt(case),
     )
     driver = EndpointDriver(plan)
     details: dict[str, Value] = {"address": address.origin + address.path}
@@ -50,6 +52,14 @@ def load_endpoint(
         close=driver.close,
         prepare=driver.prepare,
     )
+
+
+def _salt(case: Case) -> str:
+    """Text that no other process has, so that a server's cache has not seen its prompts in an earlier run.
+
+    Who gives a seed wants the same prompts again, and a server that is started for this measurement has seen none.
+    """
+    return "" if case.inputs.seed or case.target.options.get("serve") else str(time.time_ns())
 
 
 def _counter(tokenizer: str) -> CountTokens | None:

@@ -20,7 +20,7 @@ from benchwright.system.texts import shorten
 from benchwright.worker.endpoints.client import CONNECT_TIMEOUT, LOOK, ClientSettings, make_loop
 from benchwright.worker.endpoints.connection import MOST_BODY
 from benchwright.worker.endpoints.dialect import LONGEST_REASON
-from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, Traffic
+from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, RequestLog
 
 STREAMS = 64  # requests at a time on one connection; servers allow about a hundred, and queue the others in silence
 ANSWERED = 200  # the status of HTTP that comes with every answer of gRPC
@@ -55,7 +55,7 @@ class GrpcClient:
     def __init__(self, settings: ClientSettings, *, method: str, headers: Mapping[str, str]) -> None:
         self.settings, self.method = settings, method
         self.loop = make_loop()
-        self.traffic, self.health = Traffic(), ClientHealth()
+        self.traffic, self.health = RequestLog(), ClientHealth()
         self.on_end: Callable[[int], None] = _ignore
         self.payloads: list[bytes] = []
         self._metadata = tuple((name.lower(), value) for name, value in headers.items())
@@ -71,7 +71,7 @@ class GrpcClient:
 
     def reset(self, payloads: list[bytes]) -> None:
         """Forgets what was; connections stay open."""
-        self.traffic, self.payloads = Traffic(), payloads
+        self.traffic, self.payloads = RequestLog(), payloads
         self.health = ClientHealth(opened=len(self._channels))
         self._kept, self.on_end = 0, _ignore
 

@@ -30,7 +30,7 @@ from served.servers import KserveServer
 if TYPE_CHECKING:
     from certificates import Authority
 
-FEED = {"x": np.zeros((1, 4), np.float32), "n": np.zeros((1, 2), np.int64)}
+FEED: dict[str, Any] = {"x": np.zeros((1, 4), np.float32), "n": np.zeros((1, 2), np.int64)}
 
 
 @pytest.fixture(scope="module")

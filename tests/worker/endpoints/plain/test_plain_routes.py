@@ -90,7 +90,7 @@ def test_a_file_is_a_template_or_is_sent_as_it_is(scripted_server: ScriptedServe
     assert _sent(scripted_server, body=f"@{tmp_path / 'body.json'}")[-1] == {"n": 3}
     (tmp_path / "image.jpg").write_bytes(b"\xff\xd8{index}\xff")
     stage = scripted_server.play()
-    options = {"body": f"@{tmp_path / 'image.jpg'}", TYPE: "image/jpeg"}
+    options: dict[str, Any] = {"body": f"@{tmp_path / 'image.jpg'}", TYPE: "image/jpeg"}
     assert run_endpoint(make_case("http", f"{stage.url}/echo", **options)).errors == {}
     assert {*_bodies(scripted_server, stage.name)} == {b"\xff\xd8{index}\xff"}
     assert b"Content-Type: image/jpeg\r\n" in stage.log()[-1].request
@@ -129,10 +129,12 @@ def events_of(*pieces: str, gaps: tuple[float, ...] = (), **others: Any) -> Scri
         ({"body": "{}", "data": "x.jsonl"}, "no place for what the file holds"),
         ({"body": "{}", "input_tokens": 5}, "the body has no prompt"),
         ({"stream": "perhaps"}, "neither true nor false"),
+        ({"body": '{"a": {image:0x5}}'}, "0 x 5 pixels"),
+        ({"body": '{"a": {image:large}}'}, "no size of an image"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_starts(options: dict[str, Any], why: str) -> None:
-    with pytest.raises(RequestError, match=why):
+    with pytest.raises((RequestError, OptionError), match=why):
         HttpPost.check(make_case("http", "http://h/x", **options).target)
 
 
@@ -231,7 +233,7 @@ def test_pieces_of_a_stream_have_their_instants(scripted_server: ScriptedServer)
 
 
 def test_events_are_told_apart_from_their_end(scripted_server: ScriptedServer) -> None:
-    script = Script(pieces=tuple(Piece(events.event({"text": word})) for word in ("a", "bc")) + (Piece(events.DONE),))
+    script = events.of_events([*(events.event({"text": word}) for word in ("a", "bc")), events.DONE])
     run, _ = _play(scripted_server, script, stream=True)
     assert _kinds(run) == [ChunkKind.CONTENT, ChunkKind.CONTENT, ChunkKind.DONE]
 

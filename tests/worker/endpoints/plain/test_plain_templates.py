@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 
 from benchwright.errors import RequestError
 from benchwright.worker.endpoints.plain.answer_paths import MissingError, parse_path, show_path, value_at
-from benchwright.worker.endpoints.plain.pictures import make_picture, parse_size
 from benchwright.worker.endpoints.plain.templates import KNOWN, parse_template
 
 VALUES = {"input": "[1, 2]", "prompt": json.dumps('say "µ"\n'), "image": '"cGl4"', "uuid": '"u"', "index": "7"}
@@ -133,21 +130,3 @@ def test_texts_that_are_no_path(text: str) -> None:
 @given(st.lists(st.integers(-9, 9) | st.text("abc", min_size=1, max_size=3), min_size=1, max_size=5))
 def test_paths_are_shown_as_they_are_read(steps: list[str | int]) -> None:
     assert parse_path(show_path(tuple(steps))) == tuple(steps)
-
-
-# ---- pictures ----
-
-
-def test_pictures_are_pictures() -> None:
-    made = make_picture(parse_size("31x7"), "1")
-    with Image.open(io.BytesIO(made)) as picture:
-        picture.load()
-        assert (picture.size, picture.mode, picture.format) == ((31, 7), "RGB", "PNG")
-    assert made == make_picture((31, 7), "1") != make_picture((31, 7), "2")
-    assert parse_size("") == (224, 224)
-
-
-@pytest.mark.parametrize("text", ["0x5", "5", "axb", "99999x99999", "-1x5", "5x5x5"])
-def test_sizes_that_are_none(text: str) -> None:
-    with pytest.raises(RequestError, match="is not a picture"):
-        parse_size(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,19 +10,17 @@ import numpy as np
 from benchwright.errors import LoadError, RequestError
 from benchwright.records import Case, ResultWarning, Value
 from benchwright.targets.signatures import TensorSignature
+from benchwright.worker.endpoints.arrays import draw_arrays
 from benchwright.worker.endpoints.dialect import RawAnswer, ReadAnswer
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.kserve.descriptions import AnsweredTensor, ModelDescription
 from benchwright.worker.endpoints.kserve.dialect import TensorDialect
-from benchwright.worker.endpoints.kserve.tensors import BYTES, DTYPES, size_of
+from benchwright.worker.endpoints.kserve.tensors import BYTES, DTYPES
 from benchwright.worker.endpoints.traffic import Outcome
-from benchwright.worker.runtimes.inputs import feeds, shapes
-from benchwright.worker.runtimes.inputs.feeds import Feed
+from benchwright.worker.runtimes.inputs.feeds import Feed, requested_inputs
 
 if TYPE_CHECKING:
     from benchwright.worker.endpoints.driver import EndpointDriver
-
-MOST_ELEMENTS = 2**28  # of all distinct inputs together: sizes come from the server
 
 
 class FeedMaker:
@@ -42,9 +40,7 @@ class FeedMaker:
         self._driver = driver
         self._dialect.model = self._dialect.describe(driver)
         specs = find_inputs(self._dialect.model, self._case)
-        _bound_size(specs, self._case)
-        self.feeds, warnings = feeds.build(specs, self._case.inputs)
-        self.warnings += warnings
+        self.feeds = draw_arrays(specs, self._case.inputs, self.warnings)
         self._dialect.take(self.feeds)
         self.on_settled(self)
 
@@ -95,23 +91,9 @@ def find_inputs(model: ModelDescription, case: Case) -> list[TensorSignature]:
     if not names:
         raise RequestError(
             "the server does not tell what inputs the model has",
-            remedy="name them: --shape NAME=1x4 --dtype NAME=float32",
+            remedy="name them: --shape NAME:1x4 --dtype NAME:float32",
         )
-    return feeds.requested_inputs("the model", names, asked)
-
-
-def _bound_size(specs: Sequence[TensorSignature], case: Case) -> None:
-    """Refuses inputs that would fill the memory; the sizes are a stranger's."""
-    if case.inputs.source != "random":
-        return
-    resolved = shapes.resolve(specs, case.inputs, [])
-    whole = sum(size_of([int(size or 0) for size in spec.shape or ()]) for spec in resolved)
-    if whole * max(1, case.inputs.count) > MOST_ELEMENTS:
-        sizes: Mapping[str, str] = {spec.name: _describe(spec.dtype, spec.shape or ()) for spec in resolved}
-        raise RequestError(
-            f"the inputs have {whole:,} elements: {', '.join(f'{name} {size}' for name, size in sizes.items())}",
-            remedy=f"ask for fewer than {MOST_ELEMENTS:,} in all, with --shape, --batch-size and --input-count",
-        )
+    return requested_inputs("the model", names, asked)
 
 
 def _describe(dtype: str, shape: Sequence[int | str | None]) -> str:

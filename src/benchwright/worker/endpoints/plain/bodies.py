@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import uuid
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from benchwright.errors import RequestError
 from benchwright.records import Case, Scalar
 from benchwright.system import streams
 from benchwright.worker.endpoints.exchanges import Exchange
-from benchwright.worker.endpoints.plain.pictures import encode_picture, parse_size
+from benchwright.worker.endpoints.images import make_png, parse_image_size
 from benchwright.worker.endpoints.plain.templates import BodyTemplate, Place, parse_template
 from benchwright.worker.endpoints.wire import HEADER_OPTION
 
@@ -21,6 +22,7 @@ FILE_MARK = "@"  # --body @FILE
 MOST_BODY = 64 * 2**20  # bytes of a file that is sent as it is
 WHOLE = "body"  # the role of a text that is all of the body
 METHODS = ("POST", "PUT", "GET")
+USUAL_IMAGE = "224x224"  # pixels of `{image}`
 USUAL_INPUT = "input"  # the name of `{input}`
 
 
@@ -43,11 +45,19 @@ class Body:
                 raise RequestError("a GET has no body", remedy="leave --body out, or use method=POST")
             self.raw = b""
         self.template = parse_template("" if self.raw is not None else text, is_json=is_json and self.raw is None)
+        for place in self.template.places:
+            if place.name == "image":
+                image_size(place.argument)  # says what is wrong with it
 
     def input_names(self) -> list[str]:
         """The names of the arrays that are filled in."""
         places = (place for place in self.template.places if place.name == "input")
         return list(dict.fromkeys(place.argument or USUAL_INPUT for place in places))
+
+
+def image_size(text: str) -> tuple[int, int]:
+    """Width and height of `{image:640x480}`; those of `{image}` are usual ones."""
+    return parse_image_size(text or USUAL_IMAGE, "--body: {image}")
 
 
 class BodyWriter:
@@ -119,18 +129,18 @@ def _draw_arrays(body: Body, case: Case) -> tuple[dict[str, list[str]], dict[str
                 remedy="write {input} or {input:NAME} into --body where they belong",
             )
         return {}, {}
+    from benchwright.worker.endpoints.arrays import draw_arrays
     from benchwright.worker.endpoints.kserve.tensors import datatype_of, to_numbers
-    from benchwright.worker.runtimes.inputs import feeds
+    from benchwright.worker.runtimes.inputs.feeds import requested_inputs
 
     known = {*inputs.shapes, *inputs.values, *inputs.files}
     unknown = [name for name in names if inputs.source == "random" and not known & {name, ""}]
     if unknown:
         raise RequestError(
             f"--body: nobody says how large {{input:{unknown[0]}}} is",
-            remedy=f"add --shape {unknown[0]}=1x4, a number with --value {unknown[0]}=1, or arrays with --input FILE",
+            remedy=f"add --shape {unknown[0]}:1x4, a number with --value {unknown[0]}=1, or arrays with --input FILE",
         )
-    specs = feeds.requested_inputs("the body", dict.fromkeys(names, True), inputs)
-    drawn, _ = feeds.build(specs, inputs)
+    drawn = draw_arrays(requested_inputs("the body", dict.fromkeys(names, True), inputs), inputs)
     texts = {
         name: [json.dumps(to_numbers(feed[name], datatype_of(feed[name]), nested=True)) for feed in drawn]
         for name in names
@@ -140,12 +150,15 @@ def _draw_arrays(body: Body, case: Case) -> tuple[dict[str, list[str]], dict[str
 
 
 def _draw_pictures(template: BodyTemplate, case: Case) -> dict[str, list[str]]:
-    sizes = {place.argument: parse_size(place.argument) for place in template.places if place.name == "image"}
+    texts = [place.argument for place in template.places if place.name == "image"]
     count, seed = max(1, case.inputs.count), case.inputs.seed
-    return {
-        text: [f'"{encode_picture(size, f"{seed} {number}")}"' for number in range(count)]
-        for text, size in sizes.items()
-    }
+    return {text: [_encode_image(text, seed, number) for number in range(count)] for text in texts}
+
+
+def _encode_image(size: str, seed: int, number: int) -> str:
+    """An image in base 64, as JSON writes it."""
+    width, height = image_size(size)
+    return f'"{base64.b64encode(make_png(width, height, seed=seed, number=number)).decode()}"'
 
 
 def _read_file(path: Path) -> bytes:

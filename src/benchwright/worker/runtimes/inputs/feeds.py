@@ -133,6 +133,9 @@ def constant(spec: TensorSignature, inputs: Inputs) -> Array:
             f"{len(numbers)} were given",
             remedy=f"write --value {spec.name}=NUMBER for all of them, or one for each",
         )
+    if dtype.kind == "U":
+        array = np.array([f"{number:g}" for number in numbers])
+        return np.full(shape, array[0], dtype=array.dtype) if len(numbers) == 1 else array.reshape(shape)
     with np.errstate(all="ignore"):
         array = np.array(numbers, dtype=np.float64).astype(dtype)
     if dtype.kind in "iub" and not np.array_equal(array.astype(np.float64), np.array(numbers, dtype=np.float64)):
