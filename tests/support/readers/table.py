@@ -11,6 +11,7 @@ from benchwright.stats import hdr, histogram
 from readers import answering, calls, mutations, seeds, stores
 from readers.kinds import BYTES, TEXT, Reader
 from readers.models import MODELS
+from readers.served import SERVED
 
 ROOT = Path(__file__).parents[3]
 FILES = ROOT / "tests" / "exchange" / "files"
@@ -346,6 +347,7 @@ READERS: dict[str, Reader] = {
         modules=("worker.runtimes.classes", "compat.perfzero.flags"),
     ),
     **MODELS,
+    **SERVED,
     "accelerators": Reader(
         file="told",
         bodies=lambda: [b'{"card0": {"Card series": "a"}, "system": {"Driver version": "1"}}', b"1.0, A GPU\n"],
