@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 from benchwright.records import Case, Value
-from benchwright.worker.endpoints.caller import Caller
 from benchwright.worker.endpoints.client import ClientSettings, HttpClient
 from benchwright.worker.endpoints.dialect import Dialect
 from benchwright.worker.endpoints.driver import EndpointDriver, EndpointPlan, ExchangeMaker
+from benchwright.worker.endpoints.endpoint_client import EndpointClient
 from benchwright.worker.endpoints.prompt_maker import PromptMaker
 from benchwright.worker.endpoints.reading import CountTokens
 from benchwright.worker.endpoints.settings import read_client, read_prompts, read_think
@@ -23,7 +23,7 @@ def load_endpoint(
     *,
     read_address: Callable[[str], Address] = parse_address,
     make: ExchangeMaker | None = None,
-    make_client: Callable[[ClientSettings], Caller] = HttpClient,
+    make_client: Callable[[ClientSettings], EndpointClient] = HttpClient,
 ) -> Loaded:
     """Prepares to ask the server of a case; whether it is there shows with the first request.
 
