@@ -106,29 +106,33 @@ def read_template(path: Path, draw: random.Random) -> None:
 
 INFERENCE: dict[str, Reader] = {
     "outputs of a served model": Reader(
-        file="outputs", bodies=_outputs, call=read_outputs, modules=("worker.endpoints.kserve.http",), ways=TEXT
+        file="outputs",
+        bodies=_outputs,
+        call=read_outputs,
+        modules=("worker.endpoints.kserve.tensors",),
+        ways=TEXT,
     ),
     "messages of a served model": Reader(
-        file="message", bodies=_messages, call=read_messages, modules=("worker.endpoints.kserve.messages",), ways=BYTES
+        file="message", bodies=_messages, call=read_messages, modules=("worker.endpoints.kserve.tensors",), ways=BYTES
     ),
     "description of a served model": Reader(
         file="model.json",
         bodies=lambda: [json.dumps({"name": "m", "versions": ["1"], "inputs": _MODEL["outputs"], **_MODEL}).encode()],
         call=read_description_text,
-        modules=("worker.endpoints.kserve.descriptions",),
+        modules=("worker.endpoints.dialect",),
     ),
     "answer of a plain route": Reader(
         file="answer",
         bodies=lambda: [b'{"a": [{"b": "text"}]}', b'data: {"a": [{"b": "x"}]}\n\nevent: error\ndata: {}\n\n'],
         call=read_plain_answer,
-        modules=("worker.endpoints.plain.dialect",),
+        modules=("worker.endpoints.dialect",),
         ways=TEXT,
     ),
     "template of a body": Reader(
         file="body",
         bodies=lambda: [b'{"a": "{{x}} {prompt}", "b": {index}, "c": [{uuid}, {image:2x2}]}', b'a[0].b["c"]'],
         call=read_template,
-        modules=("worker.endpoints.plain.templates", "worker.endpoints.plain.answer_paths"),
+        modules=("worker.endpoints.plain.bodies", "worker.endpoints.plain.templates"),
         ways=TEXT,
     ),
 }
