@@ -9,21 +9,19 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from benchwright.errors import LoadError, MeasureError
 from benchwright.worker.endpoints.connection import IDLE, HttpConnection
 from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, RequestLog
-from benchwright.worker.endpoints.wire import Address
+from benchwright.worker.endpoints.wire import Address, request_bytes
 
 MOST_CONNECTIONS = 4096
 SPARE_FILES = 64  # file descriptors left for whatever else the process opens
 CONNECT_TIMEOUT = 10.0  # seconds
 LOOK = 0.02  # seconds between two looks at requests that take too long
-MOST_KEPT = 2**30  # bytes of answers that are kept until they are read
-MOST_REQUESTS = 2_000_000
 FEW = 3  # kept connections found dead before none is kept any more, when they are most of them
 
 
@@ -35,6 +33,7 @@ class ClientSettings:
     insecure: bool = False
     timeout: float = 60.0  # seconds for one request
     connections: int = MOST_CONNECTIONS
+    method: str = "POST"  # of HTTP
 
 
 class HttpClient:
@@ -60,6 +59,10 @@ class HttpClient:
         self._kept = 0
         self._ssl = _ssl_context(settings) if settings.address.tls else None
         self._place = self._resolve()
+
+    def frame(self, body: bytes, headers: Mapping[str, str]) -> bytes:
+        """A whole request of HTTP/1.1."""
+        return request_bytes(self.settings.address, body, headers, method=self.settings.method)
 
     def reset(self, payloads: list[bytes]) -> None:
         """Forgets what was; connections stay open."""
@@ -232,12 +235,9 @@ class HttpClient:
         self.on_end(entry)
 
     def _count(self, connection: HttpConnection) -> None:
-        """Adds up what is kept; beyond the limit whoever issues requests stops."""
+        """Adds up what is kept."""
         self._kept += connection.size
-        if self._kept > MOST_KEPT:
-            self.health.cut_short = f"the answers are more than {MOST_KEPT >> 20} MiB"
-        elif len(self.traffic) >= MOST_REQUESTS:
-            self.health.cut_short = f"there were {MOST_REQUESTS:,} requests"
+        self.health.bound_memory(self._kept, len(self.traffic))
 
     def _resolve(self) -> tuple[str, int]:
         """The address as numbers, asked once: no request waits for a name."""

@@ -22,6 +22,8 @@ USUAL = "128"  # tokens of prompts of a warm-up whose load has those of a file
 class PromptMaker:
     """Makes the requests of one description, as many as are asked for; equal seeds give equal ones."""
 
+    repeats = False
+
     def __init__(self, spec: ExchangeSpec) -> None:
         self.spec = spec
         self.ratio: TokenRatio | None = None
