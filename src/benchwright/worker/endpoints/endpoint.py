@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchwright.records import Case, Value
+from benchwright.worker.endpoints.company import load_in_company
 from benchwright.worker.endpoints.dialect import Dialect
 from benchwright.worker.endpoints.driver import EndpointDriver, EndpointPlan
 from benchwright.worker.endpoints.prompt_maker import PromptMaker
@@ -13,7 +14,11 @@ from benchwright.worker.runtimes import Loaded
 
 
 def load_endpoint(case: Case, dialect: Dialect) -> Loaded:
-    """Prepares to ask the server of a case; whether it is there shows with the first request."""
+    """Prepares to ask the server of a case, which is started where the case says so; else its first request shows it."""
+    return load_in_company(case, lambda placed: _load(placed, dialect))
+
+
+def _load(case: Case, dialect: Dialect) -> Loaded:
     options = case.target.options
     address = parse_address(case.target.uri)
     spec = read_prompts(case, case.inputs.seed)
