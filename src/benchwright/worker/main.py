@@ -102,7 +102,8 @@ def work(line: WorkerLine) -> None:
     session = _open_session(job)
     begin = time.perf_counter()
     loaded: Loaded = plugins.load("runtimes", job.case.target.runtime)().load(session.case)
-    load_time = time.perf_counter() - begin + user_objects.seconds_before_fork(job.case.target.uri)
+    took = time.perf_counter() - begin if loaded.load_time is None else loaded.load_time
+    load_time = took + user_objects.seconds_before_fork(job.case.target.uri)
     loaded.tell = lambda text: line.say("live", text=text)
     try:
         session.ready()

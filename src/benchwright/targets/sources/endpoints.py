@@ -25,7 +25,7 @@ class Endpoints:
     name: ClassVar[str] = "endpoints"
 
     def accepts(self, target: str) -> bool:
-        return _ADDRESS.match(target) is not None
+        return is_address(target)
 
     def cases(self, target: str, request: Request) -> Iterator[Case]:
         shown = mask_url(target)
@@ -58,6 +58,11 @@ class Endpoints:
                 for load, issuing in matrix.loads(request):
                     inputs = replace(request.inputs, batch_size=batch_size)
                     yield matrix.case(name, made, {**shape, **issuing}, inputs, load, "", request)
+
+
+def is_address(target: str) -> bool:
+    """Whether a target is the address of a served model."""
+    return _ADDRESS.match(target) is not None
 
 
 def _usual_runtime(target: str) -> str:

@@ -81,6 +81,7 @@ class Company:
         if self._server is not None and self._first:
             loaded.pids = (self._server.pid,)
             loaded.leave = self._server.end
+            loaded.load_time = self._server.ready_after
         return loaded
 
     def end(self) -> None:
