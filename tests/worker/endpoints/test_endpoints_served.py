@@ -267,3 +267,16 @@ def test_a_load_error_is_what_a_failed_start_raises(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match="exit code 0 before it was ready"):
         server.wait_until_ready()
     server.end()
+
+
+def test_a_key_goes_to_its_server_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchwright.worker.endpoints import company
+
+    given: list[dict[str, str]] = []
+    monkeypatch.setattr(company, "FigureReader", lambda address, *, headers, **_: given.append(dict(headers)))
+    monkeypatch.setenv("THE_KEY", "s3cr3t")
+    for metrics in ("/metrics", "http://elsewhere:80/metrics"):
+        options: dict[str, Scalar] = {"key_env": "THE_KEY", "metrics": metrics}
+        target = Target(runtime="openai", uri="http://127.0.0.1:9/v1/completions", options=options)
+        company.Company(Case(name="words", target=target), None).start()
+    assert [headers.get("Authorization") for headers in given] == ["Bearer s3cr3t", None]

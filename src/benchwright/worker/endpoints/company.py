@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from benchwright.worker.engine.engine import Finish, PreparedLoad
 
 COPY_VARIABLE = "BENCHWRIGHT_COPY"  # as `worker.main` sets it
+_OF_REQUESTS = ("Accept", "Content-Type")
 KIND = "server"  # of the failure of a server that ended by itself
 
 
@@ -67,7 +68,8 @@ class Company:
                 raise
         address, named = read_metrics_address(self._case.target.options, self._address.origin)
         if address and self._first:
-            plain = {name: text for name, text in self._headers.items() if name not in ("Accept", "Content-Type")}
+            same = parse_address(address).origin == self._address.origin  # a key is for the server that it was given for
+            plain = {name: text for name, text in self._headers.items() if same and name not in _OF_REQUESTS}
             self._reader = FigureReader(address, named=named, headers=plain, insecure=self._insecure)
 
     def join(self, loaded: Loaded) -> Loaded:

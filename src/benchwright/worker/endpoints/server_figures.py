@@ -16,6 +16,7 @@ from typing import Any
 
 from benchwright.records import ResultWarning, Timeline, Value
 from benchwright.system.lent_package import code_for
+from benchwright.system.masking import mask_url
 from benchwright.worker.endpoints.exposition import KNOWN
 
 PREFIX = "server:"  # begins the name of every timeline of these
@@ -42,7 +43,7 @@ class FigureReader:
     """Starts the process that asks; `look` asks for a look now, `finish` for all that was seen."""
 
     def __init__(self, address: str, *, named: bool, headers: Mapping[str, str], insecure: bool) -> None:
-        self._address, self._named = address, named
+        self._shown, self._named = mask_url(address), named
         # Without site packages: it needs none, and is there at once.
         code = code_for(_START, first=True)
         self._process = subprocess.Popen(
@@ -90,12 +91,12 @@ class FigureReader:
             seen = f"{told['failures']} of {told['failures'] + looks} looks failed, the first: {told['first_failure']}"
             warnings.append(self._warning(seen))
         timelines, more = timelines_of(told["instants"], told["series"], zero, end)
-        details = {"address": self._address, "looks": looks, "left_out": told["left_out"] + more}
+        details = {"address": self._shown, "looks": looks, "left_out": told["left_out"] + more}
         return FigureReport(timelines=timelines, warnings=tuple(warnings), details=details)
 
     def _warning(self, what: str) -> ResultWarning:
         remedy = "the result is whole without them; --option metrics=off leaves them out, metrics=ADDRESS names others"
-        return ResultWarning(code=CODE, seen=f"the server's own figures at {self._address}: {what}", remedy=remedy)
+        return ResultWarning(code=CODE, seen=f"the server's own figures at {self._shown}: {what}", remedy=remedy)
 
 
 def timelines_of(
