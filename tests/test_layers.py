@@ -61,6 +61,8 @@ HOMES = {
     "orjson": ("pages/view_json.py", "schema/quick_json.py", "server/"),
     "httpx2": ("store/remote",),
     "joserfc": ("server/openid",),
+    "httptools": ("worker/endpoints/connection.py",),
+    "uvloop": ("worker/endpoints/client.py",),
     "httpcore2": ("store/remote",),  # what httpx2 is built on: its connections are watched
 }
 EVERYWHERE = {"numpy", "psutil"}

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchwright.errors import LoadError, MeasureError
-from benchwright.worker.endpoints.connection import IDLE, Connection
-from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, Traffic
+from benchwright.worker.endpoints.connection import IDLE, HttpConnection
+from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, RequestLog
 from benchwright.worker.endpoints.wire import Address
 
 MOST_CONNECTIONS = 4096
@@ -43,11 +43,11 @@ class HttpClient:
         self.settings = settings
         self.loop = make_loop()
         self.limit = min(settings.connections, _most_files() - SPARE_FILES)
-        self.traffic, self.health = Traffic(), ClientHealth()
+        self.traffic, self.health = RequestLog(), ClientHealth()
         self.on_end: Callable[[int], None] = _ignore
         self.payloads: list[bytes] = []
-        self._idle: list[Connection] = []
-        self._open: set[Connection] = set()
+        self._idle: list[HttpConnection] = []
+        self._open: set[HttpConnection] = set()
         self._waiting: deque[int] = deque()  # entries that no connection could take yet
         self._again: set[int] = set()  # entries that were sent a second time
         self._tasks: set[asyncio.Task[None]] = set()
@@ -58,7 +58,7 @@ class HttpClient:
 
     def reset(self, payloads: list[bytes]) -> None:
         """Forgets what was; connections stay open."""
-        self.traffic, self.payloads = Traffic(), payloads
+        self.traffic, self.payloads = RequestLog(), payloads
         self.health = ClientHealth(opened=len(self._open))
         self._again, self._kept, self.on_end = set(), 0, _ignore
 
@@ -117,7 +117,7 @@ class HttpClient:
 
     # ---- told by connections ----
 
-    def finish(self, connection: Connection) -> None:
+    def finish(self, connection: HttpConnection) -> None:
         """Takes a whole answer."""
         entry, traffic = connection.entry, self.traffic
         traffic.sent[entry], traffic.first[entry] = traffic.sent[entry] or connection.sent, connection.first
@@ -134,7 +134,7 @@ class HttpClient:
             self._drop(connection)
         self.on_end(entry)
 
-    def lose(self, connection: Connection, outcome: Outcome, reason: str) -> None:
+    def lose(self, connection: HttpConnection, outcome: Outcome, reason: str) -> None:
         """Takes what there is of an answer that will not be whole; a connection that died idle costs nothing."""
         entry = connection.entry
         self._drop(connection)
@@ -172,18 +172,18 @@ class HttpClient:
         else:
             self.health.queued += 1
 
-    def _send(self, connection: Connection, entry: int) -> None:
+    def _send(self, connection: HttpConnection, entry: int) -> None:
         if connection.used:
             self.health.reused += 1
         connection.send(entry, self.payloads[self.traffic.number[entry]])
 
-    def _take_back(self, connection: Connection) -> None:
+    def _take_back(self, connection: HttpConnection) -> None:
         if self._waiting:
             self._send(connection, self._waiting.popleft())
         else:
             self._idle.append(connection)
 
-    def _drop(self, connection: Connection) -> None:
+    def _drop(self, connection: HttpConnection) -> None:
         self._open.discard(connection)
         if not connection.transport.is_closing():
             connection.transport.close()
@@ -202,7 +202,7 @@ class HttpClient:
         name = address.host if self._ssl else None
         async with asyncio.timeout(CONNECT_TIMEOUT):
             _, connection = await self.loop.create_connection(
-                lambda: Connection(self), host, self._place[1], ssl=self._ssl, server_hostname=name
+                lambda: HttpConnection(self), host, self._place[1], ssl=self._ssl, server_hostname=name
             )
         self._open.add(connection)
         self.health.opened += 1
@@ -214,7 +214,7 @@ class HttpClient:
         self.traffic.reasons[entry] = reason
         self.on_end(entry)
 
-    def _count(self, connection: Connection) -> None:
+    def _count(self, connection: HttpConnection) -> None:
         """Adds up what is kept; beyond the limit whoever issues requests stops."""
         self._kept += connection.size
         if self._kept > MOST_KEPT:

@@ -19,16 +19,16 @@ _INTERIM = 200  # statuses below are followed by another answer
 class Owner(Protocol):
     """Who is told how the request on a connection ended."""
 
-    def finish(self, connection: Connection) -> None:
+    def finish(self, connection: HttpConnection) -> None:
         """Takes a whole answer."""
         ...
 
-    def lose(self, connection: Connection, outcome: Outcome, reason: str) -> None:
+    def lose(self, connection: HttpConnection, outcome: Outcome, reason: str) -> None:
         """Takes an answer that will not be whole, or an idle connection that has ended."""
         ...
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """A connection and the request that it carries. Nothing is parsed but what tells where an answer ends."""
 
     __slots__ = (

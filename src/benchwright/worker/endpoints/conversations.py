@@ -9,9 +9,8 @@ from typing import Any
 
 from benchwright.errors import did_you_mean
 from benchwright.worker.endpoints.data_files import Row, check_text, length_of, text_of
+from benchwright.worker.endpoints.exchange_records import Messages
 from benchwright.worker.endpoints.lengths import LONGEST
-
-Messages = tuple[tuple[str, str], ...]
 
 PROMPTS = ("prompt", "text", "input", "question")  # keys, or columns, of a plain prompt
 HOLDERS = ("body", "conversations", "conversation", "messages", *PROMPTS)

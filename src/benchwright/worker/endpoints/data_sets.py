@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from benchwright.records import ResultWarning
-from benchwright.worker.endpoints.conversations import Conversation, Messages, read_conversation
+from benchwright.worker.endpoints.conversations import Conversation, read_conversation
 from benchwright.worker.endpoints.data_files import Row
 from benchwright.worker.endpoints.exact_passages import Counter
-from benchwright.worker.endpoints.exchange_records import Exchange, ExchangeSpec, SpecLengths
+from benchwright.worker.endpoints.exchange_records import Exchange, ExchangeSpec, Messages, SpecLengths
 from benchwright.worker.endpoints.instants import SECOND, Instants
 from benchwright.worker.endpoints.lengths import Length, draw_chances
 

@@ -18,7 +18,7 @@ from benchwright.worker.endpoints.dialect import Dialect, ReadAnswer
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.loads import Turns, run_closed, run_open
 from benchwright.worker.endpoints.reading import CountTokens, ReadTraffic, read_entry, read_traffic
-from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, Traffic
+from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, RequestLog
 from benchwright.worker.endpoints.wire import request_bytes
 from benchwright.worker.engine.clock import SystemClock, calibrate, learn_margin
 from benchwright.worker.engine.engine import DEFAULT_DURATION, MeasuredLoad, PreparedLoad, hold_off_collector
@@ -116,8 +116,8 @@ class EndpointDriver:
         first = first_call(subject, clock)
         return warm_up(subject, clock, limit=load.warmup, first=first)
 
-    def ask(self, exchange: Exchange) -> ReadAnswer:
-        """One request that must succeed: a server that refuses the first ones is not measured.
+    def ask(self, exchange: Exchange, *, must_succeed: bool = True) -> ReadAnswer:
+        """One request, which usually must succeed: a server that refuses the first one is not measured.
 
         What a server of another make need not know is left out once it has refused it.
         """
@@ -128,7 +128,8 @@ class EndpointDriver:
             if answer.outcome is Outcome.OK:
                 remedy = "counts of tokens may be missing: give --tokenizer FILE"
                 self.notes.append(ResultWarning(code="field-refused", seen=seen, remedy=remedy))
-        _refuse_failed(answer, self.plan.settings.address.origin)
+        if must_succeed:
+            _refuse_failed(answer, self.plan.settings.address.origin)
         return answer
 
     def _call_once(self, payload: bytes) -> None:
@@ -187,7 +188,7 @@ class EndpointDriver:
         return lambda zero: search_rate(load, measure, typical=warmup.typical, judge=judge)
 
     def read_traffic(
-        self, traffic: Traffic, exchanges: Sequence[Exchange], zero: int, copy: int, span: int
+        self, traffic: RequestLog, exchanges: Sequence[Exchange], zero: int, copy: int, span: int
     ) -> ReadTraffic:
         """Reads what arrived."""
         return read_traffic(

@@ -13,7 +13,7 @@ from benchwright.records import Int64s, Load
 from benchwright.stats import ranks
 from benchwright.worker.endpoints.client import HttpClient
 from benchwright.worker.endpoints.timer import make_alarm
-from benchwright.worker.endpoints.traffic import Outcome, Traffic
+from benchwright.worker.endpoints.traffic import Outcome, RequestLog
 
 FIRST_LOOK = 100  # answers before the precision is first judged
 
@@ -91,12 +91,12 @@ class _Course:
         return (conversation, turn + 1) if turn + 1 < len(self.conversations[conversation].numbers) else None
 
 
-def run_closed(client: HttpClient, load: Load, conversations: Sequence[Turns], zero: int) -> Traffic:
+def run_closed(client: HttpClient, load: Load, conversations: Sequence[Turns], zero: int) -> RequestLog:
     """`load.workers` users, each of whom asks again as soon as the answer is there (or after some thought)."""
     return _run(client, _Closed(client, load, conversations, zero), zero)
 
 
-def run_open(client: HttpClient, schedule: Int64s, conversations: Sequence[Turns], zero: int) -> Traffic:
+def run_open(client: HttpClient, schedule: Int64s, conversations: Sequence[Turns], zero: int) -> RequestLog:
     """Conversations that begin on a schedule, whatever became of those before."""
     return _run(client, _Open(client, schedule, conversations, zero), zero)
 
@@ -208,7 +208,7 @@ class _Closed:
         return self._deadline == 0
 
 
-def _run(client: HttpClient, load: _Open | _Closed, zero: int) -> Traffic:
+def _run(client: HttpClient, load: _Open | _Closed, zero: int) -> RequestLog:
     """Runs a load to its end and keeps what the client itself took for it."""
     client.on_end = load.ended
 

@@ -24,7 +24,7 @@ class Outcome(IntEnum):
 
 
 @dataclass(slots=True, kw_only=True)
-class Traffic:
+class RequestLog:
     """One entry a request, in the order in which they were begun. Instants are ns of `time.perf_counter_ns`."""
 
     scheduled: list[int] = field(default_factory=list)
