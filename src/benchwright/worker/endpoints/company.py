@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from benchwright.errors import LoadError, MeasureError
 from benchwright.records import Case, Failure, Load, Value
-from benchwright.worker.endpoints.serve_options import ServeOrder, place, read_metrics_address
+from benchwright.worker.endpoints.serve_options import ServeOrder, find_server, place, read_metrics_address
 from benchwright.worker.endpoints.served import ServedProcess
 from benchwright.worker.endpoints.server_figures import FigureReader, FigureReport
 from benchwright.worker.endpoints.wire import parse_address, read_headers
@@ -47,7 +47,7 @@ class Company:
         options = case.target.options
         self._case, self._order = case, order
         self._first = os.environ.get(COPY_VARIABLE, "0") == "0"
-        self._address = parse_address(case.target.uri)
+        self._address, self._speaks_http = find_server(case.target.uri)
         self._headers = read_headers(options, "*/*")
         self._insecure = boolean(options, "insecure", False)
         self._server: ServedProcess | None = None
@@ -58,7 +58,9 @@ class Company:
     def start(self) -> None:
         """Starts the server and waits until it is ready; then whoever asks for its figures."""
         if self._order is not None:
-            self._server = ServedProcess(self._order, self._address, self._headers, insecure=self._insecure)
+            self._server = ServedProcess(
+                self._order, self._address, self._headers, insecure=self._insecure, speaks_http=self._speaks_http
+            )
             try:
                 if self._first:
                     self._server.start()
@@ -67,7 +69,7 @@ class Company:
                 self._server.end()
                 raise
         address, named = read_metrics_address(self._case.target.options, self._address.origin)
-        if address and self._first:
+        if address and self._first and (named or self._speaks_http):
             same = parse_address(address).origin == self._address.origin  # a key is for the server that it was given for
             plain = {name: text for name, text in self._headers.items() if same and name not in _OF_REQUESTS}
             self._reader = FigureReader(address, named=named, headers=plain, insecure=self._insecure)

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from benchwright.errors import DeviceError
 from benchwright.records import Target
-from benchwright.worker.endpoints.serve_options import PORT, check_serving
+from benchwright.worker.endpoints.serve_options import PORT, PORT_OPTION, check_serving
 from benchwright.worker.endpoints.wire import HEADER_OPTION, check_header, parse_address
 from benchwright.worker.runtimes.options import refuse_unknown
 
 # How any server is reached, and what any of them may be sent.
 CONNECTING = frozenset({"connections", "insecure", "key_env", "key_file", "key_header", "request_timeout"})
-SERVING = frozenset({"serve", "health", "serve_timeout", "metrics"})
+SERVING = frozenset({"serve", "health", "serve_timeout", "metrics", PORT_OPTION})
 
 
 def check_options(target: Target, known: Iterable[str]) -> None:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from benchwright.errors import RequestError
 from benchwright.records import Case, Scalar, Target
-from benchwright.worker.endpoints.wire import parse_address
+from benchwright.worker.endpoints.wire import Address, parse_address
 from benchwright.worker.runtimes.options import duration
 
 PORT = "{port}"  # stands for a free port in command, address, health and metrics; records keep it as it is
-PORT_OPTION = "served_port"  # tells the copies of one attempt which port that is; never part of a record
+PORT_OPTION = "served_port"  # tells the copies of one attempt which port that is; no record has it
 SERVE_TIMEOUT = "120s"
 OFF = ("off", "false", "no", "0")
 _SECRET = re.compile(
@@ -39,28 +39,38 @@ def serves(case: Case) -> bool:
 
 
 def choose_port(case: Case) -> Case:
-    """The case as all copies of an attempt get it: with one port for the server, where one is started."""
-    if not serves(case):
+    """The case as the copies of an attempt get it: with one port for all of them, where a server is started.
+
+    It stands wherever the case has `{port}`, so that whoever loads the case need not know of it.
+    """
+    if not serves(case) or PORT_OPTION in case.target.options:
         return case
-    return replace(case, target=replace(case.target, options={**case.target.options, PORT_OPTION: _free_port()}))
+    port = _free_port()
+    known = case.target.options
+    placed = {name: str(known[name]).replace(PORT, str(port)) for name in ("serve", "health", "metrics") if name in known}
+    options = {**known, **placed, PORT_OPTION: port}
+    return replace(case, target=replace(case.target, uri=case.target.uri.replace(PORT, str(port)), options=options))
 
 
 def place(case: Case) -> tuple[Case, ServeOrder | None]:
     """The case with the port in its address, and what is to be started; None where the server runs already."""
-    options = case.target.options
     if not serves(case):
         return case, None
-    port = int(str(options.get(PORT_OPTION) or _free_port()))
+    placed = choose_port(case)
+    options = placed.target.options
     order = ServeOrder(
-        command=tuple(part.replace(PORT, str(port)) for part in split_command(str(options["serve"]))),
-        port=port,
-        health=str(options.get("health", "")).replace(PORT, str(port)),
+        command=tuple(split_command(str(options["serve"]))),
+        port=int(str(options[PORT_OPTION])),
+        health=str(options.get("health", "")),
         patience=read_patience(options),
     )
-    kept = {name: value for name, value in options.items() if name != PORT_OPTION}
-    if "metrics" in kept:
-        kept["metrics"] = str(kept["metrics"]).replace(PORT, str(port))
-    return replace(case, target=replace(case.target, uri=case.target.uri.replace(PORT, str(port)), options=kept)), order
+    return placed, order
+
+
+def find_server(uri: str) -> tuple[Address, bool]:
+    """Where the server of a case listens, and whether it speaks HTTP/1 there, as gRPC does not."""
+    is_grpc = uri.lower().startswith("grpc")
+    return parse_address(f"http{uri[4:]}" if is_grpc else uri), not is_grpc
 
 
 def check_serving(target: Target) -> None:

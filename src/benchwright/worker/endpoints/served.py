@@ -26,14 +26,22 @@ PROBE = 2.0  # seconds for one look at a path
 SHORTEST, LONGEST = 0.005, 0.25  # seconds between two looks
 SHARE = 0.02  # of the time so far: what a pause adds to the time until it is seen to be ready
 _MOST_LINE = 8192  # bytes of the line with the status
-_NOT_HTTP = -1
 
 
 class ServedProcess:
     """The server of one attempt. Copies but the first start none, and only wait for it."""
 
-    def __init__(self, order: ServeOrder, address: Address, headers: Mapping[str, str], *, insecure: bool = False) -> None:
-        self._order, self._address, self._headers, self._insecure = order, address, headers, insecure
+    def __init__(
+        self,
+        order: ServeOrder,
+        address: Address,
+        headers: Mapping[str, str],
+        *,
+        insecure: bool = False,
+        speaks_http: bool = True,
+    ) -> None:
+        self._order, self._address, self._headers = order, address, headers
+        self._insecure, self._speaks_http = insecure, speaks_http
         self._process: subprocess.Popen[bytes] | None = None
         self.ready_after = 0.0  # seconds
         self.answered = ""  # the path that said so
@@ -114,15 +122,23 @@ class ServedProcess:
             path = health if health.startswith("/") else parse_address(health).path
             status, said = self._ask(self._address if health.startswith("/") else parse_address(health), path)
             return 200 <= status < 300, path if 200 <= status < 300 else said
+        if not self._speaks_http:
+            return (True, "its port is open") if self._is_open() else (False, "")
         for path in USUAL:
             status, said = self._ask(self._address, path)
             if 200 <= status < 300:
                 return True, path
-            if status == _NOT_HTTP:  # gRPC, for one: that it listens is all that can be seen from here
-                return True, "its port is open"
-            if status == 0 or status >= 500:  # not there yet, or there and loading
+            if not status or status >= 500:  # not there yet, or there and loading
                 return False, said
         return True, "it answers, though at none of the usual paths"
+
+    def _is_open(self) -> bool:
+        """Whether its port accepts: all that can be seen of a server that speaks no HTTP/1."""
+        try:
+            self._connect(self._address).close()
+        except OSError:
+            return False
+        return True
 
     def _ask(self, address: Address, path: str) -> tuple[int, str]:
         """The status that a GET gets, 0 without an answer; and what was seen, in words."""
@@ -136,7 +152,7 @@ class ServedProcess:
             return 0, ""
         except OSError as error:  # a certificate that is not trusted, silence, a reset
             return 0, f"{path} gave no answer: {error.strerror or error}"
-        return status, f"{path} answers with status {status}"
+        return status, f"{path} answers with status {status}" if status else f"{path} gives no answer of HTTP"
 
     def _connect(self, address: Address) -> socket.socket:
         plain = socket.create_connection((address.host, address.port), timeout=PROBE)
@@ -153,7 +169,7 @@ class ServedProcess:
 
 
 def _read_status(line: socket.socket) -> int:
-    """The status of an answer; 0 when the line ends without one, below zero when it is not HTTP/1."""
+    """The status of an answer; 0 where there is none."""
     until, data = time.monotonic() + PROBE, b""
     while b"\n" not in data and len(data) < _MOST_LINE:
         line.settimeout(max(0.001, until - time.monotonic()))
@@ -164,4 +180,4 @@ def _read_status(line: socket.socket) -> int:
     words = data.partition(b"\n")[0].split()
     if len(words) > 1 and words[0].startswith(b"HTTP/1") and words[1].isdigit() and len(words[1]) == 3:
         return int(words[1])
-    return _NOT_HTTP if data else 0
+    return 0
