@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 import signal
 import subprocess
@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "serve_words.py"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     if "deaf" in how:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     else:
-        signal.signal(signal.SIGTERM, lambda *_: (_note(folder, "ends", "SIGTERM"), os._exit(0)))
+        signal.signal(signal.SIGTERM, lambda *_: _end(folder))
     words = _load_example()
     _misbehave(words, how)
     with words.Server(int(port), float(how.get("first", 0.002)), float(how.get("gap", 0.0005))) as server:
@@ -44,9 +44,7 @@ def _misbehave(words: Any, how: dict[str, str]) -> None:
         loading = time.monotonic() - began < float(how.get("loading", 0))
         if self.path == "/ready" or (self.path == "/health" and "health" in how):
             self._send(503 if loading else int(how.get("health", 200)), b"{}", "application/json")
-        elif self.path == "/metrics" and "metrics" not in how:
-            self._send(404, b"{}", "application/json")
-        elif "nothing" in how:
+        elif (self.path == "/metrics" and "metrics" not in how) or "nothing" in how:
             self._send(404, b"{}", "application/json")
         else:
             usual_get(self)
@@ -60,17 +58,19 @@ def _misbehave(words: Any, how: dict[str, str]) -> None:
     words.Handler.do_GET, words.Handler.do_POST = get, post
 
 
+def _end(folder: str) -> None:
+    _note(folder, "ends", "SIGTERM")
+    os._exit(0)
+
+
 def _note(folder: str, name: str, text: str) -> None:
     with Path(folder, name).open("a", encoding="utf-8") as file:
         file.write(f"{text}\n")
 
 
 def _load_example() -> Any:
-    spec = importlib.util.spec_from_file_location("serve_words", EXAMPLE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(EXAMPLES))
+    return importlib.import_module("serve_words")
 
 
 if __name__ == "__main__":

@@ -286,7 +286,7 @@ class Attempt:
             self._watch = Watch(names=list(self._monitors))
 
     def _find_measured(self) -> list[int]:
-        """The processes that workers name as what is measured: those that they started, as this machine numbers them."""
+        """The processes that workers name as what is measured, as far as they are their own and numbered as here."""
         from benchwright.system import process
 
         found: list[int] = []
@@ -325,7 +325,12 @@ def timeout(case: Case) -> float:
     measuring = load.duration or (UNKNOWN if endless else 60.0)
     if load.rate and load.samples:
         measuring = max(measuring, load.samples / load.rate)
-    return LOAD_ALLOWANCE + _serve_patience(case) + (5.0 if load.warmup is None else load.warmup) + measuring * (20 if load.find_rate else 2)
+    return (
+        LOAD_ALLOWANCE
+        + _serve_patience(case)
+        + (5.0 if load.warmup is None else load.warmup)
+        + measuring * (20 if load.find_rate else 2)
+    )
 
 
 def _choose_port(case: Case) -> Case:

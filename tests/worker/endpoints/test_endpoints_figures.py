@@ -80,7 +80,9 @@ def test_of_too_many_series_those_of_known_use_are_kept() -> None:
     assert len(figures.series) == exposition.MOST_SERIES
 
 
-@pytest.mark.parametrize("text", ["", "a", "{", "}", '{le="', "a{b} \n# TYPE", "# TYPE a", "a nan\n", "\0\0 1e999", "a{} x"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "{", "}", '{le="', "a{b} \n# TYPE", "# TYPE a", "a nan\n", "\0\0 1e999", "a{} x"]
+)
 def test_what_is_no_figure_is_no_look(text: str) -> None:
     figures = Figures()
     assert figures.add(0, text) == 0 and figures.instants == []
@@ -126,7 +128,9 @@ def test_what_did_not_change_is_left_out_unless_its_use_is_known() -> None:
 
 def test_looks_outside_the_timed_phase_do_not_count() -> None:
     instants = [7 * SECOND, 10 * SECOND - 5_000_000, 11 * SECOND, 12 * SECOND - 1000, 12 * SECOND, 15 * SECOND]
-    found, more = timelines_of(instants, [("x_total", "counter", [0, 100, 110, 120, 120, 999])], 10 * SECOND, 12 * SECOND)
+    found, more = timelines_of(
+        instants, [("x_total", "counter", [0, 100, 110, 120, 120, 999])], 10 * SECOND, 12 * SECOND
+    )
     (line,) = found
     assert more == 0 and line.seconds == (1.0, 2.0) and line.values == pytest.approx((10.0, 10.0), rel=0.01)
 
@@ -154,7 +158,7 @@ class Peer:
                 peer.asked.append(dict(self.headers))
                 answer(self)
 
-            def log_message(self, format: str, *arguments: object) -> None:
+            def log_message(self, *arguments: object) -> None:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -24,9 +24,7 @@ class RevisionHost:
 
     def __init__(self, *, python: str, directory: Path, environment: Mapping[str, str]) -> None:
         self._own = LocalHost(python=python, directory=directory, environment=environment)
-        self._client = LocalHost(
-            python=sys.executable, directory=directory, environment=environment, lent_first=True
-        )
+        self._client = LocalHost(python=sys.executable, directory=directory, environment=environment, lent_first=True)
 
     def launch(self, job: Job) -> LocalWorker:
         """Hands the job to a fresh process and returns at once."""

@@ -70,7 +70,9 @@ class Company:
                 raise
         address, named = read_metrics_address(self._case.target.options, self._address.origin)
         if address and self._first and (named or self._speaks_http):
-            same = parse_address(address).origin == self._address.origin  # a key is for the server that it was given for
+            same = (
+                parse_address(address).origin == self._address.origin
+            )  # a key is for the server that it was given for
             plain = {name: text for name, text in self._headers.items() if same and name not in _OF_REQUESTS}
             self._reader = FigureReader(address, named=named, headers=plain, insecure=self._insecure)
 
@@ -125,7 +127,10 @@ class Company:
             report,
             timelines=(*report.timelines, *figures.timelines),
             warnings=(*report.warnings, *figures.warnings),
-            details={**report.details, **({} if figures.details is None else {"server_figures": dict(figures.details)})},
+            details={
+                **report.details,
+                **({} if figures.details is None else {"server_figures": dict(figures.details)}),
+            },
             failure=failure,
         )
 

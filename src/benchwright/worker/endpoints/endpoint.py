@@ -14,7 +14,7 @@ from benchwright.worker.runtimes import Loaded
 
 
 def load_endpoint(case: Case, dialect: Dialect) -> Loaded:
-    """Prepares to ask the server of a case, which is started where the case says so; else its first request shows it."""
+    """Prepares to ask the server of a case, and starts it where the case says so; else the first request finds it."""
     return load_in_company(case, lambda placed: _load(placed, dialect))
 
 

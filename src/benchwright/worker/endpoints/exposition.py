@@ -26,7 +26,7 @@ _KINDS = frozenset({"counter", "gauge", "histogram", "summary", "untyped"})
 
 
 @dataclass(slots=True)
-class Series:
+class FigureSeries:
     """One series of figures: its value at every look, None where it had none."""
 
     name: str  # with its labels
@@ -39,7 +39,7 @@ class Figures:
 
     def __init__(self) -> None:
         self.instants: list[int] = []  # ns
-        self.series: dict[str, Series] = {}
+        self.series: dict[str, FigureSeries] = {}
         self.left_out = 0  # series beyond the bound, in the look that had most of them
 
     def add(self, at: int, text: str) -> int:
@@ -54,7 +54,7 @@ class Figures:
         room = MOST_SERIES - len(self.series)
         self.left_out = max(self.left_out, len(fresh) - room)
         for key in fresh[:room]:
-            self.series[key] = Series(key, found[key][1], [None] * before)
+            self.series[key] = FigureSeries(key, found[key][1], [None] * before)
         for key, one in self.series.items():
             one.values.append(found[key][0] if key in found else None)
         return len(found)

@@ -30,10 +30,18 @@ _PIECE = 2**16
 def main() -> None:
     """The life of the process."""
     os.nice(10)  # whoever is measured comes first
-    order = json.loads(sys.stdin.buffer.raw.readline())
+    order = json.loads(_read_line())
     json.dump(watch(order), sys.stdout)
     sys.stdout.flush()
     os._exit(0)
+
+
+def _read_line() -> bytes:
+    """The first line of the standard input, and nothing of what follows it."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(0, 1)):
+        line += byte
+    return line
 
 
 def watch(order: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,9 @@ def choose_port(case: Case) -> Case:
         return case
     port = _free_port()
     known = case.target.options
-    placed = {name: str(known[name]).replace(PORT, str(port)) for name in ("serve", "health", "metrics") if name in known}
+    placed = {
+        name: str(known[name]).replace(PORT, str(port)) for name in ("serve", "health", "metrics") if name in known
+    }
     options = {**known, **placed, PORT_OPTION: port}
     return replace(case, target=replace(case.target, uri=case.target.uri.replace(PORT, str(port)), options=options))
 
@@ -81,7 +83,9 @@ def check_serving(target: Target) -> None:
             if name in options:
                 raise RequestError(f"option {name} is about a server that is started", remedy="add --serve 'COMMAND'")
         if PORT in target.uri:
-            raise RequestError(f"{target.uri}: {PORT} is the port of a server that --serve starts", remedy="add --serve")
+            raise RequestError(
+                f"{target.uri}: {PORT} is the port of a server that --serve starts", remedy="add --serve"
+            )
     else:
         _check_command(str(options["serve"]), target.uri)
         read_patience(options)
@@ -111,7 +115,9 @@ def read_metrics_address(options: Mapping[str, Scalar], origin: str) -> tuple[st
         return origin + text, True
     address = parse_address(text.replace(PORT, "1"))
     if address.path == "/":
-        raise RequestError(f"option metrics: {text!r} has no path", remedy="for example metrics=http://host:8002/metrics")
+        raise RequestError(
+            f"option metrics: {text!r} has no path", remedy="for example metrics=http://host:8002/metrics"
+        )
     return text, True
 
 
@@ -120,7 +126,9 @@ def split_command(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise RequestError(f"--serve: {text[:80]!r} cannot be split into words: {error}", remedy="check its quotes") from None
+        raise RequestError(
+            f"--serve: {text[:80]!r} cannot be split into words: {error}", remedy="check its quotes"
+        ) from None
     if not words or not words[0]:
         raise RequestError("--serve: the command is empty", remedy="for example --serve 'python server.py {port}'")
     return words
@@ -135,7 +143,8 @@ def _check_command(text: str, uri: str) -> None:
         )
     if PORT in text and PORT not in uri:
         raise RequestError(
-            f"--serve: the command has {PORT}, the address has not", remedy=f"write the address as http://127.0.0.1:{PORT}/..."
+            f"--serve: the command has {PORT}, the address has not",
+            remedy=f"write the address as http://127.0.0.1:{PORT}/...",
         )
 
 

@@ -55,8 +55,8 @@ class ServedProcess:
         """Starts the command; a `LoadError` where something answers at its address already, or it cannot start."""
         with contextlib.suppress(OSError), self._connect(self._address):
             raise LoadError(
-                f"something answers at {self._address.origin} before the server is started, so it would not be what is measured",
-                remedy="end it, or let a free port be chosen: {port} in the address and the command",
+                f"something answers at {self._address.origin} before the server is started",
+                remedy="it would be measured instead: end it, or write {port} in the address and the command",
             )
         try:
             self._process = subprocess.Popen(
@@ -82,11 +82,13 @@ class ServedProcess:
                 return
             seen = said or seen
             if ended := self.describe_end():
-                raise LoadError(f"{ended} before it was ready", remedy="what it printed is in the log; try the command by hand")
+                raise LoadError(
+                    f"{ended} before it was ready", remedy="what it printed is in the log; try the command by hand"
+                )
             if self.ready_after > self._order.patience:
                 raise LoadError(
                     f"the server was not ready after {self._order.patience:g} s: {seen}",
-                    remedy="name the path that says so with --health PATH, or give it time with --option serve_timeout=300s",
+                    remedy="name the path that tells with --health PATH, or wait longer: --option serve_timeout=300s",
                 )
             time.sleep(min(LONGEST, max(SHORTEST, SHARE * self.ready_after)))
 

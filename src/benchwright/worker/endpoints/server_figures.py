@@ -121,7 +121,9 @@ def timelines_of(
             made = _mean(bare.removesuffix("_sum") + labels, column, count[1], seconds)
         else:
             continue
-        if made is not None and (KNOWN.match(name) or len(set(made.values)) > 1 or (kind != "gauge" and any(made.values))):
+        if made is not None and (
+            KNOWN.match(name) or len(set(made.values)) > 1 or (kind != "gauge" and any(made.values))
+        ):
             found.append(made)
     found.sort(key=_rank)
     return tuple(found[:MOST_TIMELINES]), max(0, len(found) - MOST_TIMELINES)
