@@ -102,7 +102,7 @@ def test_a_server_that_ends_at_once_is_told_with_its_last_words(tmp_path: Path) 
 
 
 def test_a_server_that_ends_under_the_load_fails_the_result(tmp_path: Path) -> None:
-    (result,) = measure(tmp_path, "die_after=40", load=Load(duration=2.0, warmup=0.02))
+    (result,) = measure(tmp_path, "die_after=60", load=Load(samples=200, warmup=0.0))
     assert result.status is Status.FAILED and result.error is not None
     assert result.error.message == "the server ended with exit code 3 while it was measured"
     assert "the last word of the server" in result.error.log_tail
