@@ -24,6 +24,7 @@ CONNECT_TIMEOUT = 10.0  # seconds
 LOOK = 0.02  # seconds between two looks at requests that take too long
 MOST_KEPT = 2**30  # bytes of answers that are kept until they are read
 MOST_REQUESTS = 2_000_000
+FEW = 3  # kept connections found dead before none is kept any more, when they are most of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,10 @@ class HttpClient:
         self._again: set[int] = set()  # entries that were sent a second time
         self._tasks: set[asyncio.Task[None]] = set()
         self._connecting = 0
+        self._keeps = True  # the server leaves connections open after an answer; some close them without a word
+        self._kept_alive = self._died = (
+            0  # requests on connections that had carried others, and those that found them dead
+        )
         self._kept = 0
         self._ssl = _ssl_context(settings) if settings.address.tls else None
         self._place = self._resolve()
@@ -128,7 +133,7 @@ class HttpClient:
             traffic.heads[entry] = connection.head
         connection.entry = IDLE
         self._count(connection)
-        if connection.reusable:
+        if self._keeps and connection.reusable:
             self._take_back(connection)
         else:
             self._drop(connection)
@@ -143,10 +148,12 @@ class HttpClient:
         connection.entry = IDLE
         traffic = self.traffic
         traffic.sent[entry] = traffic.sent[entry] or connection.sent
-        died_idle = outcome is Outcome.CUT and not connection.first and connection.used > 1
+        died_idle = outcome is Outcome.CUT and not connection.first and connection.rested
         if died_idle and entry not in self._again:
             self._again.add(entry)
             self.health.reconnects += 1
+            self._died += connection.used > 1
+            self._keeps = self._keeps and (self._died < FEW or 2 * self._died < self._kept_alive)
             self._dispatch(entry)
             return
         traffic.first[entry], traffic.pieces[entry] = connection.first, connection.pieces
@@ -158,27 +165,37 @@ class HttpClient:
 
     def _dispatch(self, entry: int) -> None:
         idle = self._idle
-        while idle:
+        while idle and entry not in self._again:  # others that rested may be as dead as the one that failed
             connection = idle.pop()
             if not connection.transport.is_closing():
+                connection.rested = True
                 self._send(connection, entry)
+                if not self._keeps:
+                    self._connect_soon()  # for the next one
                 return
         self._waiting.append(entry)
-        if len(self._open) + self._connecting < self.limit:
-            self._connecting += 1
-            task = self.loop.create_task(self._connect_for_waiting())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        else:
+        if not self._connect_soon():
             self.health.queued += 1
+
+    def _connect_soon(self) -> bool:
+        """Begins to open one more connection; false where no more are allowed."""
+        if len(self._open) + self._connecting >= self.limit:
+            return False
+        self._connecting += 1
+        task = self.loop.create_task(self._connect_for_waiting())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
 
     def _send(self, connection: HttpConnection, entry: int) -> None:
         if connection.used:
             self.health.reused += 1
+            self._kept_alive += 1
         connection.send(entry, self.payloads[self.traffic.number[entry]])
 
     def _take_back(self, connection: HttpConnection) -> None:
-        if self._waiting:
+        if self._waiting and not (connection.used and self._waiting[0] in self._again):
+            connection.rested = connection.used > 0
             self._send(connection, self._waiting.popleft())
         else:
             self._idle.append(connection)

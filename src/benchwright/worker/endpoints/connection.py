@@ -40,6 +40,7 @@ class HttpConnection(asyncio.Protocol):
         "head",
         "now",
         "pieces",
+        "rested",
         "sent",
         "size",
         "transport",
@@ -50,6 +51,7 @@ class HttpConnection(asyncio.Protocol):
         self._owner = owner
         self.entry = IDLE
         self.used = 0  # requests that it has carried
+        self.rested = False  # it lay idle before the present request: the server may have closed it meanwhile
         self.sent = self.first = self.now = self.size = 0
         self.head = b""
         self.pieces: Pieces = []
