@@ -15,15 +15,13 @@ from typing import Any
 
 from benchwright.errors import LoadError, MeasureError
 from benchwright.worker.endpoints.connection import IDLE, HttpConnection
-from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, RequestLog
+from benchwright.worker.endpoints.traffic import MOST_KEPT, MOST_REQUESTS, ClientHealth, Outcome, RequestLog
 from benchwright.worker.endpoints.wire import Address
 
 MOST_CONNECTIONS = 4096
 SPARE_FILES = 64  # file descriptors left for whatever else the process opens
 CONNECT_TIMEOUT = 10.0  # seconds
 LOOK = 0.02  # seconds between two looks at requests that take too long
-MOST_KEPT = 2**30  # bytes of answers that are kept until they are read
-MOST_REQUESTS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +117,19 @@ class HttpClient:
 
     def finish(self, connection: HttpConnection) -> None:
         """Takes a whole answer."""
-        entry, traffic = connection.entry, self.traffic
-        traffic.sent[entry], traffic.first[entry] = traffic.sent[entry] or connection.sent, connection.first
+        entry, traffic, status = connection.entry, self.traffic, connection.status
+        traffic.sent[entry] = traffic.sent[entry] or connection.sent
+        traffic.first[entry] = connection.first
         traffic.end[entry] = connection.now
-        traffic.status[entry] = status = connection.status
+        traffic.status[entry] = status
         traffic.pieces[entry] = connection.pieces
         if status != 200 or connection.used == 1:  # a server that packs its answers packs them all
             traffic.heads[entry] = connection.head
         connection.entry = IDLE
-        self._count(connection)
-        if connection.reusable:
+        self._kept += connection.size
+        if self._kept > MOST_KEPT or entry >= MOST_REQUESTS:
+            self.health.bound_memory(self._kept, entry + 1)
+        if connection.keep:
             self._take_back(connection)
         else:
             self._drop(connection)
@@ -150,8 +151,9 @@ class HttpClient:
             self._dispatch(entry)
             return
         traffic.first[entry], traffic.pieces[entry] = connection.first, connection.pieces
-        traffic.status[entry] = connection.status
-        self._count(connection)
+        traffic.status[entry] = connection.status_so_far
+        self._kept += connection.size
+        self.health.bound_memory(self._kept, entry + 1)
         self._fail(entry, outcome, reason)
 
     # ---- connections ----
@@ -165,10 +167,7 @@ class HttpClient:
                 return
         self._waiting.append(entry)
         if len(self._open) + self._connecting < self.limit:
-            self._connecting += 1
-            task = self.loop.create_task(self._connect_for_waiting())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._connect_for_waiting()
         else:
             self.health.queued += 1
 
@@ -178,7 +177,7 @@ class HttpClient:
         connection.send(entry, self.payloads[self.traffic.number[entry]])
 
     def _take_back(self, connection: HttpConnection) -> None:
-        if self._waiting:
+        if self._waiting and not connection.transport.is_closing():
             self._send(connection, self._waiting.popleft())
         else:
             self._idle.append(connection)
@@ -187,15 +186,28 @@ class HttpClient:
         self._open.discard(connection)
         if not connection.transport.is_closing():
             connection.transport.close()
+        self._replace_lost()
 
-    async def _connect_for_waiting(self) -> None:
-        try:
-            await self._connect()
-        except (OSError, TimeoutError, ssl.SSLError) as error:
-            if self._waiting:
-                self._fail(self._waiting.popleft(), Outcome.REFUSED, _reason(error))
-        finally:
-            self._connecting -= 1
+    def _replace_lost(self) -> None:
+        """Has those that wait for a connection not wait for one that is gone."""
+        if len(self._waiting) > self._connecting and len(self._open) + self._connecting < self.limit:
+            self._connect_for_waiting()
+
+    def _connect_for_waiting(self) -> None:
+        async def connect() -> None:
+            try:
+                await self._connect()
+            except (OSError, TimeoutError, ssl.SSLError) as error:
+                if self._waiting:
+                    self._fail(self._waiting.popleft(), Outcome.REFUSED, _reason(error))
+            finally:
+                self._connecting -= 1
+            self._replace_lost()
+
+        self._connecting += 1
+        task = self.loop.create_task(connect())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _connect(self) -> None:
         address, host = self.settings.address, self._place[0]
@@ -213,14 +225,6 @@ class HttpClient:
         self.traffic.outcome[entry] = outcome
         self.traffic.reasons[entry] = reason
         self.on_end(entry)
-
-    def _count(self, connection: HttpConnection) -> None:
-        """Adds up what is kept; beyond the limit whoever issues requests stops."""
-        self._kept += connection.size
-        if self._kept > MOST_KEPT:
-            self.health.cut_short = f"the answers are more than {MOST_KEPT >> 20} MiB"
-        elif len(self.traffic) >= MOST_REQUESTS:
-            self.health.cut_short = f"there were {MOST_REQUESTS:,} requests"
 
     def _resolve(self) -> tuple[str, int]:
         """The address as numbers, asked once: no request waits for a name."""
