@@ -95,6 +95,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "pyperf": "benchwright.exchange.importers.pyperf:Pyperf",
         "asv": "benchwright.exchange.importers.asv:Asv",
         "loadgen": "benchwright.exchange.importers.loadgen:LoadGen",
+        "guidellm": "benchwright.exchange.importers.guidellm:GuideLlm",
+        "aiperf": "benchwright.exchange.importers.aiperf:AiPerf",
+        "vllm": "benchwright.exchange.importers.vllm:Vllm",
     },
     "exporters": {
         "bmf": "benchwright.exchange.exporters.bmf:Bmf",

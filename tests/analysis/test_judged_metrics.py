@@ -55,6 +55,28 @@ def test_whoever_tells_a_direction_is_judged_by_it(told: dict[str, str | None], 
     assert judged_metrics(told) == judged
 
 
+def _statistics(*names: str) -> dict[str, str | None]:
+    return {f"{name}{end}": "lower" for name in names for end in ("", "_p50", "_p90", "_p99")}
+
+
+@pytest.mark.parametrize(
+    ("told", "judged"),
+    [
+        (
+            _statistics("ttft", "ttft_answer", "tpot", "itl_token_weighted", "e2e", "e2e_close", "latency", "lateness"),
+            ["latency_p50", "latency_p99", "ttft_p50", "ttft_p99", "tpot_p50", "tpot_p99"],
+        ),
+        (
+            _statistics("ttft_any", "tpot_any", "itl_any", "e2e_any", "e2e_any_with_queue"),
+            [f"{name}_any_{end}" for name in ("ttft", "tpot", "itl", "e2e") for end in ("p50", "p99")],
+        ),
+        ({"ttft": "lower", "tokens_per_user": "higher"}, ["ttft", "tokens_per_user"]),
+    ],
+)
+def test_a_served_model_is_judged_by_median_and_tail(told: dict[str, str | None], judged: list[str]) -> None:
+    assert judged_metrics(told) == judged
+
+
 def test_without_any_direction_everything_can_still_be_shown() -> None:
     assert headline_metrics({"loss": None, "epochs": None}) == ["loss", "epochs"]
 

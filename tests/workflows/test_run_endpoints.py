@@ -40,7 +40,7 @@ def test_llama_cpp_counts_as_we_do(llama_server: LlamaServer, tmp_path: Path, ro
     params = {"model": ["tiny"], "input_tokens": ["40"], "output_tokens": [16]}
     result = _run(f"{llama_server.url}/v1/{route}", tmp_path, params=params, options=options)
     points = _points(result)
-    assert result.status is Status.OK and points["errors"] == 0.0
+    assert result.status is Status.OK and points["errors"] == 0.0, (result.error, result.details)
     assert points["output_tokens"] == 16
     assert 40 <= points["input_tokens"] <= 60  # the template adds some
     assert points["ttft"] <= points["e2e"] <= points["service"] <= points["latency"]

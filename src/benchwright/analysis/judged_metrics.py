@@ -41,6 +41,9 @@ _BESIDE = re.compile(
     r"|error_(?:max_abs|mean_abs|rms|max_rel|mean_rel)(?:\..*)?|out_of_tolerance(?:\..*)?"  # tolerances judge these
 )
 _STATISTIC = re.compile(r"(.+?)_(?:p\d+(?:\.\d+)?|min|max)")
+# Of a served model: `ttft_p99`, `tpot_any`, `e2e_close_p50`. What stands between says in which way it was counted.
+_SERVED = re.compile(r"(ttft|itl|tpot|e2e|tokens_per_user)((?:_(?!p\d)[a-z]+)*)(?:_(p\d+(?:\.\d+)?))?")
+_OTHER_COUNTS = ("_any", "_answer", "_close")  # judged where nothing is told that was counted in our way
 _PART = re.compile(r".+ latency|ID_\d+_.*")  # of a whole model: `Conv_3 latency`
 Families = Mapping[str, frozenset[str]]  # by the key of a series: those in which the same cause would show
 Directions = Mapping[str, str | None]  # by metric: "lower", "higher", or nothing where neither is better
@@ -101,10 +104,21 @@ def _is_beside(name: str, known: Directions) -> bool:
         return True
     if any(net in known for net in _NETS) and name not in SPEED and _PART.fullmatch(name):
         return True
+    served = _SERVED.fullmatch(name)
+    if served and f"{served[1]}{served[2]}_p50" in known:
+        return not _is_chosen(served, known)
     if "latency_p50" not in known or name in ("latency_p50", TAIL):
         return False
     match = _STATISTIC.fullmatch(name)
     return f"{match[1] if match else name}_p50" in known
+
+
+def _is_chosen(served: re.Match[str], known: Directions) -> bool:
+    """Whether a statistic of a served model is judged: median and p99 of what a latency does not say already."""
+    what, counted, statistic = served.groups()
+    if statistic not in ("p50", "p99") or what == "tokens_per_user" or (what == "e2e" and "latency_p50" in known):
+        return False
+    return not counted or (counted in _OTHER_COUNTS and f"{what}_p50" not in known)
 
 
 def names_of(run: Run, families: Families) -> dict[str, list[str]]:

@@ -22,6 +22,7 @@ MOST_CONNECTIONS = 4096
 SPARE_FILES = 64  # file descriptors left for whatever else the process opens
 CONNECT_TIMEOUT = 10.0  # seconds
 LOOK = 0.02  # seconds between two looks at requests that take too long
+FEW = 3  # kept connections found dead before none is kept any more, when they are most of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,10 @@ class HttpClient:
         self._again: set[int] = set()  # entries that were sent a second time
         self._tasks: set[asyncio.Task[None]] = set()
         self._connecting = 0
+        self._keeps = True  # the server leaves connections open after an answer; some close them without a word
+        self._kept_alive = self._died = (
+            0  # requests on connections that had carried others, and those that found them dead
+        )
         self._kept = 0
         self._ssl = _ssl_context(settings) if settings.address.tls else None
         self._place = self._resolve()
@@ -129,7 +134,7 @@ class HttpClient:
         self._kept += connection.size
         if self._kept > MOST_KEPT or entry >= MOST_REQUESTS:
             self.health.bound_memory(self._kept, entry + 1)
-        if connection.keep:
+        if self._keeps and connection.keep:
             self._take_back(connection)
         else:
             self._drop(connection)
@@ -144,10 +149,12 @@ class HttpClient:
         connection.entry = IDLE
         traffic = self.traffic
         traffic.sent[entry] = traffic.sent[entry] or connection.sent
-        died_idle = outcome is Outcome.CUT and not connection.first and connection.used > 1
+        died_idle = outcome is Outcome.CUT and not connection.first and connection.rested
         if died_idle and entry not in self._again:
             self._again.add(entry)
             self.health.reconnects += 1
+            self._died += connection.used > 1
+            self._keeps = self._keeps and (self._died < FEW or 2 * self._died < self._kept_alive)
             self._dispatch(entry)
             return
         traffic.first[entry], traffic.pieces[entry] = connection.first, connection.pieces
@@ -160,27 +167,44 @@ class HttpClient:
 
     def _dispatch(self, entry: int) -> None:
         idle = self._idle
-        while idle:
+        while idle and entry not in self._again:  # others that rested may be as dead as the one that failed
             connection = idle.pop()
             if not connection.transport.is_closing():
+                connection.rested = True
                 self._send(connection, entry)
+                if not self._keeps:
+                    self._connect_soon()  # for the next one
                 return
         self._waiting.append(entry)
-        if len(self._open) + self._connecting < self.limit:
-            self._connect_for_waiting()
-        else:
+        if not self._connect_soon():
             self.health.queued += 1
+
+    def _connect_soon(self) -> bool:
+        """Begins to open one more connection; false where no more are allowed."""
+        if len(self._open) + self._connecting >= self.limit:
+            return False
+        self._connecting += 1
+        task = self.loop.create_task(self._connect_for_waiting())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
 
     def _send(self, connection: HttpConnection, entry: int) -> None:
         if connection.used:
             self.health.reused += 1
+            self._kept_alive += 1
         connection.send(entry, self.payloads[self.traffic.number[entry]])
 
     def _take_back(self, connection: HttpConnection) -> None:
-        if self._waiting and not connection.transport.is_closing():
+        if self._waiting and self._suits(connection, self._waiting[0]):
+            connection.rested = connection.used > 0
             self._send(connection, self._waiting.popleft())
         else:
             self._idle.append(connection)
+
+    def _suits(self, connection: HttpConnection, entry: int) -> bool:
+        """Whether a connection may carry an entry: one that is sent again gets a new one."""
+        return not (connection.used and entry in self._again) and not connection.transport.is_closing()
 
     def _drop(self, connection: HttpConnection) -> None:
         self._open.discard(connection)
@@ -189,25 +213,19 @@ class HttpClient:
         self._replace_lost()
 
     def _replace_lost(self) -> None:
-        """Has those that wait for a connection not wait for one that is gone."""
-        if len(self._waiting) > self._connecting and len(self._open) + self._connecting < self.limit:
-            self._connect_for_waiting()
+        """Has nobody wait for a connection that is gone, or that could not be made."""
+        if len(self._waiting) > self._connecting:
+            self._connect_soon()
 
-    def _connect_for_waiting(self) -> None:
-        async def connect() -> None:
-            try:
-                await self._connect()
-            except (OSError, TimeoutError, ssl.SSLError) as error:
-                if self._waiting:
-                    self._fail(self._waiting.popleft(), Outcome.REFUSED, _reason(error))
-            finally:
-                self._connecting -= 1
-            self._replace_lost()
-
-        self._connecting += 1
-        task = self.loop.create_task(connect())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def _connect_for_waiting(self) -> None:
+        try:
+            await self._connect()
+        except (OSError, TimeoutError, ssl.SSLError) as error:
+            if self._waiting:
+                self._fail(self._waiting.popleft(), Outcome.REFUSED, _reason(error))
+        finally:
+            self._connecting -= 1
+        self._replace_lost()
 
     async def _connect(self) -> None:
         address, host = self.settings.address, self._place[0]

@@ -48,6 +48,7 @@ class HttpConnection(asyncio.Protocol):
         "keep",
         "now",
         "pieces",
+        "rested",
         "sent",
         "size",
         "status",
@@ -65,6 +66,7 @@ class HttpConnection(asyncio.Protocol):
         self.entry = IDLE
         self.used = 0  # requests that it has carried
         self.keep = True  # whether the server will take another request on it
+        self.rested = False  # it lay idle before the present request: the server may have closed it meanwhile
         self.sent = self.first = self.now = self.size = self.status = 0
         self.pieces: Pieces = []
         self.transport: asyncio.Transport

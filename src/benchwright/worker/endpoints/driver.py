@@ -65,6 +65,7 @@ class EndpointPlan:
     dialect: Dialect
     make: ExchangeMaker
     think: int = 0  # ns between the turns of a conversation
+    salt: str = ""  # makes the requests of this process unlike those of any other
     count: CountTokens | None = None  # counts tokens of texts by itself
 
 
@@ -110,7 +111,7 @@ class EndpointDriver:
     def _warm_up(self, load: Load, clock: SystemClock, copy: int) -> Warmup:
         self.client.run(self.client.open_connections(1))
         self.plan.make.settle(self)
-        exchanges = self.plan.make.warm_up(WARMUPS, _seed(load, f"warm-up of copy {copy}"))
+        exchanges = self.plan.make.warm_up(WARMUPS, self._seed(load, f"warm-up of copy {copy}"))
         payloads = [(self._payload(exchange),) for exchange in exchanges]
         subject = Subject(call=self._call_once, arguments=payloads)
         first = first_call(subject, clock)
@@ -139,13 +140,16 @@ class EndpointDriver:
         entry = self.client.call(payload)
         return read_entry(self.client.traffic, entry, self.plan.dialect)
 
+    def _seed(self, load: Load, what: str) -> int:
+        return random.Random(f"{load.seed} {self.plan.salt} {what}").getrandbits(48)
+
     def _payload(self, exchange: Exchange) -> bytes:
         return request_bytes(self.plan.settings.address, self.plan.dialect.encode(exchange), self.plan.headers)
 
     def _prepare(self, load: Load, copy: int, warmup: Warmup) -> Callable[[int], Finish]:
         schedule = _schedule(load, copy)
         wanted = _count_requests(load, schedule, warmup)
-        self.exchanges = self.plan.make(wanted, _seed(load, "load"), copy=copy, copies=load.copies)
+        self.exchanges = self.plan.make(wanted, self._seed(load, "load"), copy=copy, copies=load.copies)
         if load.trace and (told := _instants(self.exchanges)):
             schedule = told
         payloads = [self._payload(exchange) for exchange in self.exchanges]
@@ -349,10 +353,6 @@ def _count_connections(load: Load, warmup: Warmup) -> int:
 def _instants(exchanges: Sequence[Exchange]) -> Int64s:
     """The instants at which a trace has the first turns of its conversations."""
     return array("q", [one.at for one in exchanges if one.at is not None and not one.turn])
-
-
-def _seed(load: Load, what: str) -> int:
-    return random.Random(f"{load.seed} {what}").getrandbits(48)
 
 
 def _refuse_failed(answer: ReadAnswer, origin: str) -> None:

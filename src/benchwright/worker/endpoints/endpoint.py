@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from benchwright.records import Case, Value
 from benchwright.worker.endpoints.dialect import Dialect
 from benchwright.worker.endpoints.driver import EndpointDriver, EndpointPlan
@@ -24,6 +26,7 @@ def load_endpoint(case: Case, dialect: Dialect) -> Loaded:
         make=PromptMaker(spec),
         think=read_think(options),
         count=_counter(spec.tokenizer),
+        salt=_salt(case),
     )
     driver = EndpointDriver(plan)
     details: dict[str, Value] = {"address": address.origin + address.path}
@@ -35,6 +38,14 @@ def load_endpoint(case: Case, dialect: Dialect) -> Loaded:
         close=driver.close,
         prepare=driver.prepare,
     )
+
+
+def _salt(case: Case) -> str:
+    """Text that no other process has, so that a server's cache has not seen its prompts in an earlier run.
+
+    Who gives a seed wants the same prompts again, and a server that is started for this measurement has seen none.
+    """
+    return "" if case.inputs.seed or case.target.options.get("serve") else str(time.time_ns())
 
 
 def _counter(tokenizer: str) -> CountTokens | None:

@@ -32,7 +32,7 @@ def make_png(width: int, height: int, *, seed: int = 0, number: int = 0, kind: s
         (
             _SIGNATURE,
             _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
-            _chunk(b"IDAT", zlib.compress(rows, 0 if kind == "noise" else 1)),
+            _chunk(b"IDAT", zlib.compress(rows, 0 if kind == "noise" else 6)),
             _chunk(b"IEND", b""),
         )
     )

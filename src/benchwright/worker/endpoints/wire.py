@@ -13,9 +13,11 @@ from benchwright.errors import RequestError
 from benchwright.records import Scalar
 from benchwright.system import streams
 from benchwright.system.masking import mask_url
+from benchwright.system.texts import shorten
 
 PORTS = {"http": 80, "https": 443}
 HEADER_OPTION = "header."  # begins the options that are headers of every request
+LONGEST_SHOWN = 200  # characters of an address in a message
 _MOST_KEY = 64 * 2**10  # bytes of a file that holds a key
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _SECRET = re.compile(r"auth|token|secret|key|cookie|password", re.IGNORECASE)
@@ -44,7 +46,7 @@ class Address:
 
 def parse_address(url: str) -> Address:
     """Reads `http://host:port/path`; a `RequestError` says what is wrong with any other text."""
-    shown = mask_url(url)
+    shown = shorten(mask_url(url), LONGEST_SHOWN)
     try:
         parts = urlsplit(url)
         port = parts.port
