@@ -88,12 +88,17 @@ def describe_requests(table: Sequence[Row]) -> list[str]:
     return lines
 
 
+def kind_of(number: int) -> str:
+    """The class of failure that a number of the raw column `outcome` means, by its name."""
+    return Outcome(number).name.lower() if number in Outcome.__members__.values() else f"outcome {number}"
+
+
 def _count(result: Result) -> tuple[int, Counter[str]]:
     """How many requests a result has, and how many of each class failed: of its raw columns, else as it tells."""
     outcomes = [column for samples in result.samples if (column := samples.columns.get("outcome")) is not None]
     if outcomes:
         counted = sum((Counter(array("q", column)) for column in outcomes), Counter[int]())
-        kinds = {_kind(number): count for number, count in counted.items() if number != Outcome.OK}
+        kinds = {kind_of(number): count for number, count in counted.items() if number != Outcome.OK}
         return counted.total(), Counter(kinds)
     told = _told(result)
     metric = result.metric(ERRORS)
@@ -121,10 +126,6 @@ def _first_message(result: Result, kind: str) -> str:
 
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _kind(number: int) -> str:
-    return Outcome(number).name.lower() if number in Outcome.__members__.values() else f"outcome {number}"
 
 
 def _words(kind: str) -> str:

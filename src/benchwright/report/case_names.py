@@ -16,7 +16,7 @@ _SAID_ELSEWHERE = frozenset([("copies", 1), ("workers", 1)])  # of the params th
 def name_shared(table: Sequence[Row], *, with_params: bool = False) -> str:
     """The name that all cases of a table share, with the params that they share; "" where they have several names."""
     names = {row.name for row in table}
-    if len(names) > 1:
+    if len(names) != 1:
         return ""
     first = table[0]
     same = {
@@ -29,6 +29,13 @@ def name_shared(table: Sequence[Row], *, with_params: bool = False) -> str:
     }
     said = [f"{name}={show_scalar(value)}" for name, value in same.items()] if with_params else []
     return "  ".join([first.name, *said])
+
+
+def name_briefly(table: Sequence[Row]) -> list[str]:
+    """A name for each case where the title of a page has the whole one: a served model by what it is called there."""
+    if not name_shared(table) or not are_of_requests(table[0].metrics):
+        return name_cases(table)
+    return [str(row.case.params.get("model") or row.name.rstrip("/").rpartition("/")[2]) for row in table]
 
 
 def name_cases(table: Sequence[Row]) -> list[str]:
