@@ -73,7 +73,9 @@ def stream() -> bytes:
     for number in range(EVENTS - 1):
         choice = {"index": 0, "delta": {"content": f" word{number}"}, "finish_reason": None}
         made.append(
-            json.dumps({"id": "chat-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]})
+            json.dumps(
+                {"id": "chat-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+            )
         )
     return "".join(f"data: {text}\n\n" for text in (*made, "[DONE]")).encode()
 
