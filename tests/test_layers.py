@@ -54,6 +54,7 @@ HOMES = {
     "yaml": ("targets/specs/places.py",),
     "anyio": ("server/",),
     "fastapi": ("server/",),
+    "grpc": ("worker/endpoints/grpc_client.py",),
     "tokenizers": ("worker/endpoints/tokens.py",),
     "starlette": ("server/",),
     "uvicorn": ("server/",),

@@ -28,6 +28,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "binary": "benchwright.worker.runtimes.binary:Binary",
         "pipeline": "benchwright.worker.runtimes.pipeline:Pipeline",
         "openai": "benchwright.worker.runtimes.openai:OpenAi",
+        "kserve": "benchwright.worker.runtimes.kserve:Kserve",
+        "http": "benchwright.worker.runtimes.http_post:HttpPost",
         "fake": "benchwright.worker.runtimes.fake:Fake",
         "control": "benchwright.worker.runtimes.control:Control",
     },

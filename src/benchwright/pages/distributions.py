@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchwright.analysis.calls import WeightedLatencies, calls, per_call
+from benchwright.analysis.calls import WeightedLatencies, calls, per_call, raw_column
 from benchwright.pages.shapes import Distribution
 from benchwright.records import Result
 
@@ -67,8 +67,8 @@ def _over_time(result: Result, column: str) -> list[tuple[float, float]]:
     kept = [s for s in result.samples if len(s.columns.get("end", ())) and len(s.columns.get(column, ()))]
     if not kept:
         return []
-    seconds = np.concatenate([np.frombuffer(s.columns["end"], np.int64) for s in kept]) / 1e9
-    values = np.concatenate([per_call(np.frombuffer(s.columns[column], np.int64), s, result) for s in kept])
+    seconds = np.concatenate([raw_column(s, "end") for s in kept]) / 1e9
+    values = np.concatenate([per_call(raw_column(s, column), s, result) for s in kept])
     if len(kept) > 1:  # each copy's calls stand in order; together they must be sorted
         order = np.argsort(seconds, kind="stable")
         seconds, values = seconds[order], values[order]

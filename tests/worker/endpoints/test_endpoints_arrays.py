@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -33,9 +35,23 @@ def test_texts_differ_in_every_element() -> None:
     assert [text for feed in again for text in feed["query"].ravel()] == texts
 
 
-def test_an_open_number_of_texts_is_refused() -> None:
+def test_texts_are_given_as_any_input_is(tmp_path: Path) -> None:
+    np.savez(tmp_path / "data.npz", query=np.array([["a", "µ"]]), ids=np.ones((1, 5), np.int64))
+    [feed] = draw_arrays([QUERY, IDS], Inputs(source=str(tmp_path / "data.npz")))
+    assert feed["query"].tolist() == [["a", "µ"]]
+    [feed] = draw_arrays([QUERY], Inputs(values={"query": (12.5,)}))
+    assert feed["query"].tolist() == [["12.5", "12.5"]]
+    [feed] = draw_arrays([QUERY], Inputs(values={"query": (1, 250)}))
+    assert feed["query"].tolist() == [["1", "250"]]
     open_one = TensorSignature(name="query", shape=(None, None), dtype="str")
-    with pytest.raises(RequestError, match="their number is open"):
+    assert draw_arrays([open_one], Inputs(shapes={"query": (1, 3)}))[0]["query"].shape == (1, 3)
+
+
+def test_too_many_are_refused_before_they_are_drawn() -> None:
+    open_one = TensorSignature(name="query", shape=(None, None), dtype="str")
+    with pytest.raises(RequestError, match="leaves sizes open"):
         draw_arrays([open_one], Inputs())
     with pytest.raises(RequestError, match="more than 1,000,000"):
-        draw_arrays([TensorSignature(name="query", shape=(10**7,), dtype="str")], Inputs())
+        draw_arrays([TensorSignature(name="query", shape=(None, 10**7), dtype="str")], Inputs())
+    with pytest.raises(RequestError, match="the inputs have 1,000,000,000,000 elements"):
+        draw_arrays([TensorSignature(name="x", shape=(None, 10**12), dtype="float32")], Inputs())

@@ -9,14 +9,14 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from benchwright.errors import LoadError, MeasureError
 from benchwright.worker.endpoints.connection import IDLE, HttpConnection
 from benchwright.worker.endpoints.traffic import MOST_KEPT, MOST_REQUESTS, ClientHealth, Outcome, RequestLog
-from benchwright.worker.endpoints.wire import Address
+from benchwright.worker.endpoints.wire import Address, request_bytes
 
 MOST_CONNECTIONS = 4096
 SPARE_FILES = 64  # file descriptors left for whatever else the process opens
@@ -33,6 +33,7 @@ class ClientSettings:
     insecure: bool = False
     timeout: float = 60.0  # seconds for one request
     connections: int = MOST_CONNECTIONS
+    method: str = "POST"  # of HTTP
 
 
 class HttpClient:
@@ -58,6 +59,10 @@ class HttpClient:
         self._kept = 0
         self._ssl = _ssl_context(settings) if settings.address.tls else None
         self._place = self._resolve()
+
+    def frame(self, body: bytes, headers: Mapping[str, str]) -> bytes:
+        """A whole request of HTTP/1.1."""
+        return request_bytes(self.settings.address, body, headers, method=self.settings.method)
 
     def reset(self, payloads: list[bytes]) -> None:
         """Forgets what was; connections stay open."""

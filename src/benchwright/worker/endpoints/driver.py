@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Protocol
 from benchwright.errors import LoadError, MeasureError, RequestError
 from benchwright.records import Failure, Int64s, Load, Mode, ResultWarning, Samples, Value
 from benchwright.stats import ranks
+from benchwright.worker.endpoints.caller import Caller
 from benchwright.worker.endpoints.client import ClientSettings, HttpClient
 from benchwright.worker.endpoints.dialect import Dialect, ReadAnswer
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.loads import Turns, run_closed, run_open
 from benchwright.worker.endpoints.reading import CountTokens, ReadTraffic, read_entry, read_traffic
 from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, RequestLog
-from benchwright.worker.endpoints.wire import request_bytes
 from benchwright.worker.engine.clock import SystemClock, calibrate, learn_margin
 from benchwright.worker.engine.engine import DEFAULT_DURATION, MeasuredLoad, PreparedLoad, hold_off_collector
 from benchwright.worker.engine.subject import Subject
@@ -42,6 +42,7 @@ class ExchangeMaker(Protocol):
     """What makes the requests of a load."""
 
     warnings: list[ResultWarning]  # about what was made last
+    repeats: bool  # the same requests go round on purpose, as the inputs of any model do
 
     def __call__(self, count: int, seed: int, *, copy: int = 0, copies: int = 1) -> Sequence[Exchange]:
         """So many requests, and the later turns of those that begin a conversation."""
@@ -67,6 +68,7 @@ class EndpointPlan:
     think: int = 0  # ns between the turns of a conversation
     salt: str = ""  # makes the requests of this process unlike those of any other
     count: CountTokens | None = None  # counts tokens of texts by itself
+    make_client: Callable[[ClientSettings], Caller] = HttpClient
 
 
 class EndpointDriver:
@@ -74,7 +76,7 @@ class EndpointDriver:
 
     def __init__(self, plan: EndpointPlan) -> None:
         self.plan = plan
-        self.client = HttpClient(plan.settings)
+        self.client: Caller = plan.make_client(plan.settings)
         self.exchanges: Sequence[Exchange] = ()
         self.read: ReadTraffic | None = None
         self.health = ClientHealth()
@@ -122,10 +124,10 @@ class EndpointDriver:
 
         What a server of another make need not know is left out once it has refused it.
         """
-        answer = self._answer_to(self._payload(exchange))
+        answer = self.answer_to(self._payload(exchange))
         while answer.outcome is Outcome.STATUS and (left_out := self.plan.dialect.relax()):
             seen = f"the server refuses the field {left_out} ({answer.reason}), which was left out"
-            answer = self._answer_to(self._payload(exchange))
+            answer = self.answer_to(self._payload(exchange))
             if answer.outcome is Outcome.OK:
                 remedy = "counts of tokens may be missing: give --tokenizer FILE"
                 self.notes.append(ResultWarning(code="field-refused", seen=seen, remedy=remedy))
@@ -134,17 +136,19 @@ class EndpointDriver:
         return answer
 
     def _call_once(self, payload: bytes) -> None:
-        _refuse_failed(self._answer_to(payload), self.plan.settings.address.origin)
+        _refuse_failed(self.answer_to(payload), self.plan.settings.address.origin)
 
-    def _answer_to(self, payload: bytes) -> ReadAnswer:
+    def answer_to(self, payload: bytes, dialect: Dialect | None = None) -> ReadAnswer:
+        """The answer to one framed request, read by another dialect where one is given."""
         entry = self.client.call(payload)
-        return read_entry(self.client.traffic, entry, self.plan.dialect)
+        return read_entry(self.client.traffic, entry, dialect or self.plan.dialect)
 
     def _seed(self, load: Load, what: str) -> int:
         return random.Random(f"{load.seed} {self.plan.salt} {what}").getrandbits(48)
 
     def _payload(self, exchange: Exchange) -> bytes:
-        return request_bytes(self.plan.settings.address, self.plan.dialect.encode(exchange), self.plan.headers)
+        dialect = self.plan.dialect
+        return self.client.frame(dialect.encode(exchange), {**self.plan.headers, **dialect.headers(exchange)})
 
     def _prepare(self, load: Load, copy: int, warmup: Warmup) -> Callable[[int], Finish]:
         schedule = _schedule(load, copy)
@@ -172,7 +176,7 @@ class EndpointDriver:
 
             def finish() -> MeasuredLoad:
                 self.health = health
-                self.repeated = len(traffic) > len(payloads)
+                self.repeated = len(traffic) > len(payloads) and not self.plan.make.repeats
                 self.read = self.read_traffic(traffic, self.exchanges, zero, copy, _span(load, schedule))
                 rate = None if load.rate is None else load.rate / load.copies
                 return MeasuredLoad(samples=self.read.samples, gc_collections=collector.collections, rate=rate)

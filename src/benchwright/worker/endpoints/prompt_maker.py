@@ -22,6 +22,8 @@ USUAL = "128"  # tokens of prompts of a warm-up whose load has those of a file
 class PromptMaker:
     """Makes the requests of one description, as many as are asked for; equal seeds give equal ones."""
 
+    repeats = False
+
     def __init__(self, spec: ExchangeSpec) -> None:
         self.spec = spec
         self.ratio: TokenRatio | None = None
@@ -49,7 +51,7 @@ class PromptMaker:
         """Learns how many tokens the server counts for a word, unless a tokenizer tells, or the texts are given."""
         if self.spec.tokenizer or self.ratio is not None:
             return
-        counted = []
+        counted: list[tuple[int, int]] = []
         for words in TRIED:
             spec = ExchangeSpec(input_tokens=str(words), output_tokens="1", seed=words)
             answer = driver.ask(make_exchanges(spec, 1)[0], must_succeed=not counted)

@@ -28,6 +28,7 @@ def read_client(case: Case, address: Address) -> ClientSettings:
         insecure=boolean(options, "insecure", False),
         timeout=timeout,
         connections=whole(options, "connections", MOST_CONNECTIONS, least=1),
+        method=str(options.get("method", "POST")),
     )
 
 

@@ -101,6 +101,10 @@ class OpenAiDialect:
             body[self._length] = exchange.output_tokens
         return {**body, "stream": True} if self.streams else body
 
+    def headers(self, exchange: Exchange) -> Mapping[str, str]:
+        """No header is of one request alone."""
+        return {}
+
     def read(self, answer: RawAnswer) -> ReadAnswer:
         """Reads a stream, or a whole answer where the server gave one."""
         from benchwright.worker.endpoints import openai_answers
