@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 from benchwright.errors import LoadError, MeasureError, RequestError
 from benchwright.records import Failure, Int64s, Load, Mode, ResultWarning, Samples, Value
 from benchwright.stats import ranks
-from benchwright.worker.endpoints.caller import Caller
 from benchwright.worker.endpoints.client import ClientSettings, HttpClient
 from benchwright.worker.endpoints.dialect import Dialect, ReadAnswer
+from benchwright.worker.endpoints.endpoint_client import EndpointClient
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.loads import Turns, run_closed, run_open
 from benchwright.worker.endpoints.reading import CountTokens, ReadTraffic, read_entry, read_traffic
@@ -68,7 +68,7 @@ class EndpointPlan:
     think: int = 0  # ns between the turns of a conversation
     salt: str = ""  # makes the requests of this process unlike those of any other
     count: CountTokens | None = None  # counts tokens of texts by itself
-    make_client: Callable[[ClientSettings], Caller] = HttpClient
+    make_client: Callable[[ClientSettings], EndpointClient] = HttpClient
 
 
 class EndpointDriver:
@@ -76,7 +76,7 @@ class EndpointDriver:
 
     def __init__(self, plan: EndpointPlan) -> None:
         self.plan = plan
-        self.client: Caller = plan.make_client(plan.settings)
+        self.client: EndpointClient = plan.make_client(plan.settings)
         self.exchanges: Sequence[Exchange] = ()
         self.read: ReadTraffic | None = None
         self.health = ClientHealth()

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 
 from benchwright.records import Case, Value
-from benchwright.worker.endpoints.caller import Caller
 from benchwright.worker.endpoints.client import ClientSettings, HttpClient
 from benchwright.worker.endpoints.company import load_in_company
 from benchwright.worker.endpoints.dialect import Dialect
 from benchwright.worker.endpoints.driver import EndpointDriver, EndpointPlan, ExchangeMaker
+from benchwright.worker.endpoints.endpoint_client import EndpointClient
 from benchwright.worker.endpoints.prompt_maker import PromptMaker
 from benchwright.worker.endpoints.reading import CountTokens
 from benchwright.worker.endpoints.settings import read_client, read_prompts, read_think
@@ -32,7 +32,7 @@ def load_client(
     *,
     read_address: Callable[[str], Address] = parse_address,
     make: ExchangeMaker | None = None,
-    make_client: Callable[[ClientSettings], Caller] = HttpClient,
+    make_client: Callable[[ClientSettings], EndpointClient] = HttpClient,
 ) -> Loaded:
     """Prepares to ask a server that somebody else looks after; `read_address` says where requests for a target go."""
     options = case.target.options

@@ -50,7 +50,7 @@ _OUTCOMES = {
 
 
 class GrpcClient:
-    """Sends prepared messages to one method of a server. It has the face of `caller.Caller`."""
+    """Sends prepared messages to one method of a server. It has the face of `endpoint_client.EndpointClient`."""
 
     def __init__(self, settings: ClientSettings, *, method: str, headers: Mapping[str, str]) -> None:
         self.settings, self.method = settings, method

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from benchwright.records import Int64s, Load
 from benchwright.stats import ranks
-from benchwright.worker.endpoints.caller import Caller
+from benchwright.worker.endpoints.endpoint_client import EndpointClient
 from benchwright.worker.endpoints.timer import make_alarm
 from benchwright.worker.endpoints.traffic import Outcome, RequestLog
 
@@ -74,7 +74,7 @@ class Agenda:
 class _Course:
     """A load while it goes on: which conversation each request belongs to, and how much is still to come."""
 
-    client: Caller
+    client: EndpointClient
     conversations: Sequence[Turns]
     done: asyncio.Event = field(default_factory=asyncio.Event)
     pending: int = 0  # requests that were begun and have not ended
@@ -98,12 +98,12 @@ class _Course:
         return (conversation, turn + 1) if turn + 1 < len(self.conversations[conversation].numbers) else None
 
 
-def run_closed(client: Caller, load: Load, conversations: Sequence[Turns], zero: int) -> RequestLog:
+def run_closed(client: EndpointClient, load: Load, conversations: Sequence[Turns], zero: int) -> RequestLog:
     """`load.workers` users, each of whom asks again as soon as the answer is there (or after some thought)."""
     return _run(client, _Closed(client, load, conversations, zero), zero)
 
 
-def run_open(client: Caller, schedule: Int64s, conversations: Sequence[Turns], zero: int) -> RequestLog:
+def run_open(client: EndpointClient, schedule: Int64s, conversations: Sequence[Turns], zero: int) -> RequestLog:
     """Conversations that begin on a schedule, whatever became of those before."""
     return _run(client, _Open(client, schedule, conversations, zero), zero)
 
@@ -111,7 +111,7 @@ def run_open(client: Caller, schedule: Int64s, conversations: Sequence[Turns], z
 class _Open:
     """Arrivals in ns since time zero, each the first request of a conversation; its later turns follow."""
 
-    def __init__(self, client: Caller, schedule: Int64s, conversations: Sequence[Turns], zero: int) -> None:
+    def __init__(self, client: EndpointClient, schedule: Int64s, conversations: Sequence[Turns], zero: int) -> None:
         self.course = _Course(client=client, conversations=conversations)
         self.agenda = Agenda(client.loop, self._arrive)
         self._later: dict[int, tuple[int, int]] = {}  # key beyond the schedule -> a later turn
@@ -147,7 +147,7 @@ class _Open:
 class _Closed:
     """Users, who take the prepared conversations in turn until time or the count is up."""
 
-    def __init__(self, client: Caller, load: Load, conversations: Sequence[Turns], zero: int) -> None:
+    def __init__(self, client: EndpointClient, load: Load, conversations: Sequence[Turns], zero: int) -> None:
         self.course = _Course(client=client, conversations=conversations)
         self.agenda = Agenda(client.loop, self._ask)
         self._users, self._zero = load.workers, zero
@@ -215,7 +215,7 @@ class _Closed:
         return self._deadline == 0
 
 
-def _run(client: Caller, load: _Open | _Closed, zero: int) -> RequestLog:
+def _run(client: EndpointClient, load: _Open | _Closed, zero: int) -> RequestLog:
     """Runs a load to its end and keeps what the client itself took for it."""
     client.on_end = load.ended
 

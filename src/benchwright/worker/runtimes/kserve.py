@@ -12,8 +12,8 @@ from benchwright.worker.runtimes import Loaded
 from benchwright.worker.runtimes.options import boolean, choice
 
 if TYPE_CHECKING:
-    from benchwright.worker.endpoints.caller import Caller
     from benchwright.worker.endpoints.client import ClientSettings
+    from benchwright.worker.endpoints.endpoint_client import EndpointClient
     from benchwright.worker.endpoints.kserve.dialect import TensorDialect
     from benchwright.worker.endpoints.kserve.feed_maker import FeedMaker
 
@@ -73,7 +73,7 @@ class Kserve:
         return loaded
 
 
-def _wire(case: Case) -> tuple[TensorDialect, Callable[[ClientSettings], Caller]]:
+def _wire(case: Case) -> tuple[TensorDialect, Callable[[ClientSettings], EndpointClient]]:
     """What speaks to the server: how messages are written, and who sends them."""
     from benchwright.worker.endpoints.kserve.places import find_place, is_grpc
 

@@ -25,7 +25,7 @@ TYPE = "header.Content-Type"
 
 
 def _bodies(server: ScriptedServer, name: str = "") -> list[bytes]:
-    return [one.request.partition(b"\r\n\r\n")[2] for one in server.log(name)]
+    return [one.request.partition(b"\r\n\r\n")[2] for one in server.log(name) if one.method == "POST"]
 
 
 def _sent(server: ScriptedServer, **options: Any) -> list[Any]:

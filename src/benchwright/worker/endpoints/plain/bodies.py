@@ -14,7 +14,7 @@ from benchwright.records import Case, Scalar
 from benchwright.system import streams
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.images import make_png, parse_image_size
-from benchwright.worker.endpoints.plain.templates import BodyTemplate, Place, parse_template
+from benchwright.worker.endpoints.plain.templates import BodyTemplate, Placeholder, parse_template
 from benchwright.worker.endpoints.wire import HEADER_OPTION
 
 EMPTY = "{}"
@@ -79,7 +79,7 @@ class BodyWriter:
             return self._body.raw
         return self._body.template.fill(lambda place: self._value(place, exchange))
 
-    def _value(self, place: Place, exchange: Exchange) -> str:
+    def _value(self, place: Placeholder, exchange: Exchange) -> str:
         """What stands at a place, as JSON writes it."""
         number = exchange.session
         if place.name == "input":

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from benchwright.errors import RequestError, did_you_mean
+from benchwright.errors import RequestError
 
 KNOWN = {  # what may stand in braces -> what a trial of the template has there
     "input": "[]",
@@ -27,7 +27,7 @@ _PLACE = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)(?::([^{}\s\"]{1,20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Placeholder:
     """Where a request fills in something of its own."""
 
     name: str
@@ -42,25 +42,25 @@ class Place:
 class BodyTemplate:
     """Texts and places, in order."""
 
-    parts: tuple[str | Place, ...]
+    parts: tuple[str | Placeholder, ...]
     is_json: bool
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[Placeholder]:
         """Whatever requests fill in."""
-        return [part for part in self.parts if isinstance(part, Place)]
+        return [part for part in self.parts if isinstance(part, Placeholder)]
 
     def has(self, *names: str) -> bool:
         """Whether one of these is filled in."""
         return any(place.name in names for place in self.places)
 
-    def fill(self, value_of: Callable[[Place], str]) -> bytes:
+    def fill(self, value_of: Callable[[Placeholder], str]) -> bytes:
         """The body of one request; values are texts of JSON, which lose their quotes where some stand already."""
         return "".join(
             part if isinstance(part, str) else self._fit(part, value_of(part)) for part in self.parts
         ).encode()
 
-    def _fit(self, place: Place, value: str) -> str:
+    def _fit(self, place: Placeholder, value: str) -> str:
         if not value.startswith('"') or (self.is_json and not place.is_quoted):
             return value
         return value[1:-1] if self.is_json else str(json.loads(value))
@@ -81,7 +81,7 @@ def parse_template(text: str, *, is_json: bool = True) -> BodyTemplate:
     return template
 
 
-def _split(text: str, is_json: bool) -> Iterator[str | Place]:
+def _split(text: str, is_json: bool) -> Iterator[str | Placeholder]:
     end, inside = 0, False
     for found in _PLACE.finditer(text):
         plain = text[end : found.start()]
@@ -95,13 +95,12 @@ def _split(text: str, is_json: bool) -> Iterator[str | Place]:
     yield text[end:]
 
 
-def _read_place(name: str, argument: str, *, is_quoted: bool) -> Place:
-    place = Place(name=name, argument=argument, is_quoted=is_quoted)
+def _read_place(name: str, argument: str, *, is_quoted: bool) -> Placeholder:
+    place = Placeholder(name=name, argument=argument, is_quoted=is_quoted)
     if name not in KNOWN:
         raise RequestError(
             f"--body: there is no {place} to fill in",
-            remedy=f"{did_you_mean(name, KNOWN)}; known: {', '.join(f'{{{one}}}' for one in KNOWN)}; "
-            f"for the text itself write {{{{{name}}}}}",
+            remedy=f"known: {', '.join(f'{{{one}}}' for one in KNOWN)}; for the text itself write {{{{{name}}}}}",
         )
     if argument and name not in TAKES_ARGUMENT:
         raise RequestError(f"--body: {{{name}}} takes nothing after its name", remedy=f"write {{{name}}}")

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from benchwright.worker.endpoints.traffic import ClientHealth, RequestLog
 
 
-class Caller(Protocol):
+class EndpointClient(Protocol):
     """Sends prepared requests and keeps what comes back in `traffic`. `on_end` hears of each entry that has ended."""
 
     loop: asyncio.AbstractEventLoop
