@@ -1,9 +1,10 @@
-"""nginx on loopback as the server that is never the bottleneck: a small answer, and a long stream in one file."""
+"""nginx on loopback: a small answer and a long stream, which cost it little, and one that it packs anew each time."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import random
 import shutil
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 EVENTS = 200  # of the stream, its mark at the end among them
+NUMBERS = 400  # of the answer that is packed: about a millisecond of work
 ANSWER = json.dumps({"outputs": [{"name": "y", "datatype": "FP32", "shape": [1, 8], "data": [0.125] * 8}]})
 READY, PAUSE = 10.0, 0.02  # seconds: for it to answer, between two looks
 PLACES = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")  # folders that it would make elsewhere
@@ -34,6 +36,7 @@ http {{
         root {folder}/files;
         location = /infer {{ default_type application/json; return 200 '{answer}'; }}
         location = /stream {{ default_type text/event-stream; }}
+        location = /packed {{ default_type application/json; gzip on; gzip_types application/json; gzip_comp_level 9; }}
     }}
 }}
 """
@@ -46,7 +49,10 @@ def program() -> str | None:
 
 @contextlib.contextmanager
 def running() -> Iterator[int]:
-    """Serves `/infer` (about 100 B of JSON) and `/stream` (EVENTS events) until the block ends; yields the port."""
+    """Serves until the block ends; yields the port.
+
+    `/infer` is about 100 B of JSON, `/stream` is EVENTS events, `/packed` keeps its one process busy with compression.
+    """
     found = program()
     assert found is not None
     with tempfile.TemporaryDirectory(prefix="benchwright-") as name:
@@ -54,6 +60,8 @@ def running() -> Iterator[int]:
         folder.chmod(0o755)  # its worker is another user where an administrator starts it
         (folder / "files").mkdir()
         (folder / "files" / "stream").write_bytes(stream())
+        numbers = random.Random(0)
+        (folder / "files" / "packed").write_text(json.dumps([numbers.random() for _ in range(NUMBERS)]))
         places = " ".join(f"{place}_temp_path {folder}/{place};" for place in PLACES)
         settings = folder / "settings"
         settings.write_text(SETTINGS.format(folder=folder, port=port, places=places, answer=ANSWER), encoding="utf-8")
@@ -69,15 +77,12 @@ def running() -> Iterator[int]:
 
 def stream() -> bytes:
     """Server-sent events as a chat has them: one word each, and a mark at the end."""
-    made = []
-    for number in range(EVENTS - 1):
-        choice = {"index": 0, "delta": {"content": f" word{number}"}, "finish_reason": None}
-        made.append(
-            json.dumps(
-                {"id": "chat-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
-            )
-        )
-    return "".join(f"data: {text}\n\n" for text in (*made, "[DONE]")).encode()
+    fixed = {"id": "chat-1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    texts = [
+        json.dumps({**fixed, "choices": [{"index": 0, "delta": {"content": f" word{number}"}, "finish_reason": None}]})
+        for number in range(EVENTS - 1)
+    ]
+    return "".join(f"data: {text}\n\n" for text in (*texts, "[DONE]")).encode()
 
 
 def _free_port() -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -228,10 +227,9 @@ def _run(client: EndpointClient, load: _Open | _Closed, zero: int) -> RequestLog
         await load.course.done.wait()
         watch.cancel()
 
-    before, begin = os.times(), time.perf_counter()
+    cpu, begin = time.process_time(), time.perf_counter()
     client.run(go())
-    after = os.times()
-    client.health.cpu = after.user + after.system - before.user - before.system
+    client.health.cpu = time.process_time() - cpu
     client.health.elapsed = time.perf_counter() - begin
     load.agenda.close()
     return client.traffic
