@@ -106,7 +106,11 @@ def read_template(path: Path, draw: random.Random) -> None:
 
 INFERENCE: dict[str, Reader] = {
     "outputs of a served model": Reader(
-        file="outputs", bodies=_outputs, call=read_outputs, modules=("worker.endpoints.kserve.http",), ways=TEXT
+        file="outputs",
+        bodies=_outputs,
+        call=read_outputs,
+        modules=("worker.endpoints.kserve.http", "worker.endpoints.kserve.tensors"),
+        ways=TEXT,
     ),
     "messages of a served model": Reader(
         file="message", bodies=_messages, call=read_messages, modules=("worker.endpoints.kserve.messages",), ways=BYTES
@@ -121,7 +125,7 @@ INFERENCE: dict[str, Reader] = {
         file="answer",
         bodies=lambda: [b'{"a": [{"b": "text"}]}', b'data: {"a": [{"b": "x"}]}\n\nevent: error\ndata: {}\n\n'],
         call=read_plain_answer,
-        modules=("worker.endpoints.plain.dialect",),
+        modules=("worker.endpoints.plain.dialect", "worker.endpoints.plain.bodies"),
         ways=TEXT,
     ),
     "template of a body": Reader(
