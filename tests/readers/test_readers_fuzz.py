@@ -116,7 +116,9 @@ SIGNS = (
     "unpack_from(",
 )
 WITHOUT_SIGNS = {  # the second row parses through `system`
-    *("store.files.parquet", "worker.endpoints.exposition"),
+    "store.files.parquet",
+    *(f"worker.endpoints.{name}" for name in ("exposition", "plain.answer_paths", "plain.dialect")),
+    *(f"worker.endpoints.kserve.{name}" for name in ("descriptions", "http", "messages")),
     *("cloud.ledger", "exchange.perfzero_hook", "notify.client", "workflows.watch.journal"),
 }
 EXEMPT = {
