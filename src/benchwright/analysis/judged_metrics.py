@@ -132,6 +132,8 @@ def _is_chosen(served: re.Match[str], known: Directions) -> bool:
     what, counted, statistic = served.groups()
     if statistic not in ("p50", "p99") or what == "tokens_per_user" or (what == "e2e" and "latency_p50" in known):
         return False
+    if what == "tpot" and "itl_p50" in known:  # the gaps that it is the mean of
+        return False
     return not counted or (counted in _OTHER_COUNTS and f"{what}_p50" not in known)
 
 
