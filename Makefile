@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 TENSORFLOW ?= .venv-tensorflow
 RAY ?= .venv-ray
+SERVERS ?= .venv-servers
+TRANSFORMERS ?= .venv-transformers
 BIN := $(VENV)/bin
 NODE := dashboard/node_modules/.ready
 DEMO ?= demo
@@ -18,6 +20,8 @@ QUICK := $(addprefix tests/,analysis exchange/test_*.py machine/environment page
 unexport PYTHONDONTWRITEBYTECODE
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
 export BENCHWRIGHT_RAY_PYTHON ?= $(abspath $(RAY))/bin/python
+export BENCHWRIGHT_SERVERS_PYTHON ?= $(abspath $(SERVERS))/bin/python
+export BENCHWRIGHT_TRANSFORMERS_PYTHON ?= $(abspath $(TRANSFORMERS))/bin/python
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check test soak test-pages test-adbd lint bench dashboard types docs schema clean
@@ -35,13 +39,13 @@ check: lint  ## What to run before a commit: lint, and the tests that start next
 	@$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial and not soak" $(QUICK) --ignore tests/report/test_browser.py
 
 test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
-	@$(MAKE) --no-print-directory --jobs 5 --output-sync=target \
-	  dashboard $(VENV)/.collected $(VENV)/.test $(TENSORFLOW)/.ready $(VENV)/.programs
+	@$(MAKE) --no-print-directory --jobs 6 --output-sync=target \
+	  dashboard $(VENV)/.collected $(VENV)/.test $(TENSORFLOW)/.ready $(SERVERS)/.ready $(VENV)/.programs
 	@$(INSTALL) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
 	@$(BIN)/python -m compileall -q src  # tests start Python some thousand times
 	@$(BIN)/python scripts/run_tests.py $(WORKERS)
 
-soak: $(VENV)/.test $(TENSORFLOW)/.ready $(RAY)/.ready $(VENV)/.programs  ## The long hunts: thousands of mutations, kills at many instants. For a release.
+soak: $(VENV)/.test $(TENSORFLOW)/.ready $(RAY)/.ready $(SERVERS)/.ready $(TRANSFORMERS)/.ready $(VENV)/.programs  ## The long hunts: thousands of mutations, kills at many instants. For a release.
 	@$(PYTEST) -n $(WORKERS) --dist worksteal --timeout 1800 -m soak
 	@BENCHWRIGHT_TEST_TIMES=10 $(PYTEST) -n $(WORKERS) --dist worksteal --timeout 1800 $$(grep -rl --include "test_*.py" "from hunting import" tests)
 
@@ -82,7 +86,7 @@ schema: $(VENV)/.core  ## Write what is generated: JSON Schema and the command l
 	@$(BIN)/python docs/generate_cli.py
 
 clean:  ## Remove what these commands made, the environment included.
-	rm -rf $(VENV) $(TENSORFLOW) $(RAY) $(DEMO) site build dist dashboard/node_modules src/benchwright/pages/dashboard/bundle .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(TENSORFLOW) $(RAY) $(SERVERS) $(TRANSFORMERS) $(DEMO) site build dist dashboard/node_modules src/benchwright/pages/dashboard/bundle .benchwright .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 
 # ---- the environment: one stamp for each extra, made anew when pyproject.toml changes ----
 
@@ -139,4 +143,20 @@ $(RAY)/.ready: pyproject.toml
 	@echo "installing ray into $(RAY)"
 	@test -x $(RAY)/bin/python || scripts/make-venv $(PYTHON) $(RAY)
 	@$(RAY)/bin/python scripts/install.py ray==2.60.0
+	@touch $@
+
+# Servers of models that tests measure. MLServer holds FastAPI and protobuf back, so they live apart from the rest. What
+# they import is compiled here, once, and not while a test waits for them.
+$(SERVERS)/.ready: Makefile
+	@echo "installing servers of models into $(SERVERS)"
+	@test -x $(SERVERS)/bin/python || scripts/make-venv $(PYTHON) $(SERVERS)
+	@$(SERVERS)/bin/python scripts/install.py mlserver==1.7.1 litserve==0.2.19 xllamacpp==2026.10.11549 gguf==0.19.0 tokenizers==0.23.3
+	@$(SERVERS)/bin/python -c "import mlserver.cli, litserve, xllamacpp, gguf, tokenizers"
+	@touch $@
+
+# For the long tests alone: a gigabyte, and slow to start.
+$(TRANSFORMERS)/.ready: Makefile
+	@echo "installing transformers into $(TRANSFORMERS)"
+	@test -x $(TRANSFORMERS)/bin/python || scripts/make-venv $(PYTHON) $(TRANSFORMERS)
+	@$(TRANSFORMERS)/bin/python scripts/install.py torch==2.13.0 'transformers[serving]==5.22.2'
 	@touch $@

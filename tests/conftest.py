@@ -215,13 +215,18 @@ _SOUND: dict[type, dict[str, st.SearchStrategy[Any]]] = {
 
 def _sound(record: Any) -> Any:
     """Columns beside each other have one length."""
-    if isinstance(record, records.Samples) and record.columns:
-        least = min(map(len, record.columns.values()))
-        return dataclasses.replace(record, columns={name: column[:least] for name, column in record.columns.items()})
+    if isinstance(record, records.Samples):
+        return dataclasses.replace(record, columns=_cut(record.columns), chunks=_cut(record.chunks))
     if isinstance(record, records.Timeline):
         least = min(len(record.seconds), len(record.values))
         return dataclasses.replace(record, seconds=record.seconds[:least], values=record.values[:least])
     return record
+
+
+def _cut(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of the length of the shortest; what the rows of chunks belong to is never drawn."""
+    least = min(map(len, columns.values()), default=0)
+    return {name: column[:least] for name, column in columns.items() if name != "call"}
 
 
 def _values(kind: Any) -> st.SearchStrategy[Any]:

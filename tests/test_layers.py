@@ -54,6 +54,7 @@ HOMES = {
     "yaml": ("targets/specs/places.py",),
     "anyio": ("server/",),
     "fastapi": ("server/",),
+    "grpc": ("worker/endpoints/grpc_client.py",),
     "tokenizers": ("worker/endpoints/tokens.py",),
     "starlette": ("server/",),
     "uvicorn": ("server/",),
@@ -61,6 +62,8 @@ HOMES = {
     "orjson": ("pages/view_json.py", "schema/quick_json.py", "server/"),
     "httpx2": ("store/remote",),
     "joserfc": ("server/openid",),
+    "httptools": ("worker/endpoints/connection.py",),
+    "uvloop": ("worker/endpoints/client.py",),
     "httpcore2": ("store/remote",),  # what httpx2 is built on: its connections are watched
 }
 EVERYWHERE = {"numpy", "psutil"}

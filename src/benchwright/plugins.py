@@ -28,6 +28,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "binary": "benchwright.worker.runtimes.binary:Binary",
         "pipeline": "benchwright.worker.runtimes.pipeline:Pipeline",
         "openai": "benchwright.worker.runtimes.openai:OpenAi",
+        "kserve": "benchwright.worker.runtimes.kserve:Kserve",
+        "http": "benchwright.worker.runtimes.http_post:HttpPost",
         "fake": "benchwright.worker.runtimes.fake:Fake",
         "control": "benchwright.worker.runtimes.control:Control",
     },
@@ -95,6 +97,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "pyperf": "benchwright.exchange.importers.pyperf:Pyperf",
         "asv": "benchwright.exchange.importers.asv:Asv",
         "loadgen": "benchwright.exchange.importers.loadgen:LoadGen",
+        "guidellm": "benchwright.exchange.importers.guidellm:GuideLlm",
+        "aiperf": "benchwright.exchange.importers.aiperf:AiPerf",
+        "vllm": "benchwright.exchange.importers.vllm:Vllm",
     },
     "exporters": {
         "bmf": "benchwright.exchange.exporters.bmf:Bmf",

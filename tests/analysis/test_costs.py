@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from benchwright.analysis.costs import CostLine, Left, cost_line, load_from, summarise_costs
+from benchwright.analysis.costs import CostLine, Left, cost_line, first_band, load_from, summarise_costs
 from benchwright.analysis.rows import Row, rows
 from benchwright.execution.pricing import cost_of
 from benchwright.execution.works import Work
@@ -105,8 +108,8 @@ def test_other_currencies_broken_objectives_and_quarantine_are_not_compared() ->
     ("rate", "amount", "load"),
     [
         (300.0, 0.70, 100.0),  # one large does what three small do, for less than two cost
-        (300.0, 0.72, 200.0),  # for as much as two cost
-        (220.0, 1.0, 200.0),  # dearer than two, cheaper than three
+        (300.0, 0.72, 100.0),  # for as much as two cost
+        (220.0, 1.0, None),  # dearer than two and cheaper than three; but two of it are dearer than six
         (190.0, 0.72, None),  # twice the price for less than twice the work
     ],
 )
@@ -115,6 +118,74 @@ def test_from_which_load_on_the_larger_machine_is_cheaper(rate: float, amount: f
     assert load_from(small, large) == (pytest.approx(load) if load else None)
     (found,) = summarise_costs([small, large]).break_evens
     assert found.small is small and found.large is large
+
+
+@given(rate=st.floats(1.05, 9.0), price=st.floats(1.01, 9.0))
+@example(rate=4.0, price=3.5)  # cheaper above 3, and dearer again above 4, where a second one is needed
+@example(rate=2.2, price=1.0 / 0.36)
+def test_above_that_load_the_larger_machine_never_costs_more_and_below_it_sometimes_does(
+    rate: float, price: float
+) -> None:
+    small, large = _line(_rated(100.0), LARGE), _line(_rated(100.0 * rate), replace(XLARGE, amount=0.36 * price))
+    load, band = load_from(small, large), first_band(small, large)
+
+    def dearer(at: float) -> float:
+        return math.ceil(at / large.rate) * price - math.ceil(at / small.rate)
+
+    steps = [n * one.rate for one in (small, large) for n in range(60)]
+    loads = sorted(step + 1e-6 * small.rate for step in steps)
+    if load is not None:
+        assert all(dearer(at) < 1e-6 for at in loads if at > load)
+        assert load == 0.0 or any(dearer(at) > 0 for at in (*loads, load * (1 - 1e-7)) if at <= load)
+    if band is not None and band[0] < 50 * small.rate:
+        assert dearer((band[0] + band[1]) / 2) < 0 and all(dearer(at) > -1e-6 for at in loads if at < band[0])
+    if load is None and band is None:
+        assert all(dearer(at) > -1e-6 for at in loads)
+
+
+def test_one_measurement_at_two_prices_is_told_apart_by_the_prices_alone() -> None:
+    noisy, other = _rated(100.0, spread=0.6), _rated(101.0, spread=0.6)
+    spot = replace(LARGE, market=Market.SPOT, amount=0.14)
+    found = summarise_costs([_line(noisy, LARGE), _line(noisy, spot), _line(other, LARGE)])
+    assert found.best is not None
+    chosen = [found.lines[i] for i in (found.best.place, *found.best.ties)]
+    assert any(line.row is noisy and line.price is spot for line in chosen)
+    assert not any(line.row is noisy and line.price is LARGE for line in chosen), "the same rounds, and dearer"
+    (state,) = [
+        one.state
+        for line, one in zip(found.lines, found.standings, strict=True)
+        if one and line.row is noisy and line.price is LARGE
+    ]
+    assert state == "dominated"
+
+
+def test_a_shape_whose_name_begins_as_the_measured_one_is_another() -> None:
+    row = _rated(100.0)
+    there = replace(ENVIRONMENT, system={**ENVIRONMENT.system, "instance": {"shape": "c3-standard-4"}})
+    row = replace(row, results=tuple(replace(one, environment=there) for one in row.results))
+    assert not _line(row, replace(LARGE, shape="c3-standard-4")).is_what_if
+    assert not _line(row, replace(LARGE, shape="C3-standard-4.2.16")).is_what_if, "a flexible one, with its size"
+    assert _line(row, replace(LARGE, shape="c3-standard-44")).is_what_if
+
+
+def test_several_instances_are_the_repetitions_and_not_their_rounds() -> None:
+    row = _rated(100.0)
+    on = [
+        replace(ENVIRONMENT, system={**ENVIRONMENT.system, "instance": {"id": f"i-{n % 2}", "shape": "large"}})
+        for n in range(5)
+    ]
+    shared = tuple(replace(one, environment=where) for one, where in zip(row.results, on, strict=True))
+    (together,) = rows(replace(make_run(rounds=1), results=shared))
+    line = _line(together, LARGE)
+    assert len(line.rounds) == 2 and len(line.times("latency_p50")) == 3
+
+
+def test_lines_of_another_currency_are_said_to_stand_apart() -> None:
+    euro = replace(LARGE, currency="EUR")
+    found = summarise_costs([_line(_rated(100.0), LARGE), _line(_rated(90.0), euro), _line(_rated(80.0), LARGE)])
+    assert [found.lines[i].price.currency for i in found.apart] == ["EUR"]
+    alone = summarise_costs([_line(_rated(100.0), LARGE), _line(_rated(90.0), euro)])
+    assert alone.best is None, "nothing stands beside it in its currency"
 
 
 def test_in_cost_and_latency_together_several_may_stand_in_front() -> None:

@@ -42,13 +42,14 @@ REQUESTS = {
 
 def test_requests_are_judged_by_what_their_users_wait_for() -> None:
     speed, requests = ["latency_p50", "throughput"], ["ttft_p50", "itl_p50", "output_tokens_rate", "goodput", "errors"]
-    assert judged_metrics(REQUESTS) == ["latency_p50", "latency_p99", "throughput", *requests]
+    tails = ["ttft_p99", "tpot_p50", "tpot_p99", "itl_p99"]
+    assert judged_metrics(REQUESTS) == ["latency_p50", "latency_p99", "throughput", *requests, *tails]
     assert headline_metrics(REQUESTS) == [*speed, *requests]
 
 
 def test_a_file_that_tells_other_times_of_requests_is_judged_by_those() -> None:
     told = {"ttft": "lower", "e2e_p50": "lower", "e2e": "lower", "e2e_p99": "lower", "tpot_p50": "lower"}
-    assert judged_metrics(told) == ["ttft", "e2e_p50"]
+    assert judged_metrics(told) == ["ttft", "e2e_p50", "e2e_p99", "tpot_p50"]
 
 
 def test_a_model_is_judged_by_what_its_calls_show() -> None:
@@ -75,6 +76,28 @@ def test_what_is_called_once_is_judged_by_its_time_and_by_what_it_reports() -> N
     ],
 )
 def test_whoever_tells_a_direction_is_judged_by_it(told: dict[str, str | None], judged: list[str]) -> None:
+    assert judged_metrics(told) == judged
+
+
+def _statistics(*names: str) -> dict[str, str | None]:
+    return {f"{name}{end}": "lower" for name in names for end in ("", "_p50", "_p90", "_p99")}
+
+
+@pytest.mark.parametrize(
+    ("told", "judged"),
+    [
+        (
+            _statistics("ttft", "ttft_answer", "tpot", "itl_token_weighted", "e2e", "e2e_close", "latency", "lateness"),
+            ["latency_p50", "latency_p99", "ttft_p50", "ttft_p99", "tpot_p50", "tpot_p99"],
+        ),
+        (
+            _statistics("ttft_any", "tpot_any", "itl_any", "e2e_any", "e2e_any_with_queue"),
+            [f"{name}_any_{end}" for name in ("ttft", "tpot", "itl", "e2e") for end in ("p50", "p99")],
+        ),
+        ({"ttft": "lower", "tokens_per_user": "higher"}, ["ttft"]),  # the other is made of it
+    ],
+)
+def test_a_served_model_is_judged_by_median_and_tail(told: dict[str, str | None], judged: list[str]) -> None:
     assert judged_metrics(told) == judged
 
 

@@ -93,6 +93,9 @@ def test_a_machine_comes_up_is_listed_stopped_started_and_ended_with_its_cost(cl
 
     stopped = json.loads(inside("cloud", "stop", "mine", "--json").stdout)
     assert stopped["kind"] == "cloud-machine" and stopped["data"]["state"] == "stopped"
+    text = inside("cloud", "status", "mine").stdout
+    assert "by itself" not in text and "sign in:" not in text, "a machine that is stopped runs no timer"
+    assert "benchwright cloud sweep" in text and "then `benchwright cloud sweep`)" in inside("cloud", "list").stdout
     assert json.loads(inside("cloud", "start", "mine", "--json").stdout)["data"]["state"] == "running"
     ended = json.loads(inside("cloud", "down", "mine", "--json").stdout)["data"][0]
     assert ended["state"] == "ended" and ended["currency"] == "USD"

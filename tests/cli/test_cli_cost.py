@@ -59,6 +59,9 @@ def test_programs_get_every_line_with_its_price_and_its_interval(call: Print) ->
         (("--price", "nothing"), "neither an amount nor a machine"),
         (("--work", "througput", "--price", "1"), "did you mean 'throughput'"),
         (("--market", "sport", "--price", "1"), "did you mean 'spot'"),
+        (("--per", "nan", "--price", "1"), "--per: nan is not a number of items"),
+        (("--per", "1e999", "--price", "1"), "--per: inf is not a number of items"),
+        (("--price", "-1USD/h"), "not an amount of money"),
         (("--utilisation", "120%", "--price", "1"), "between 0 and 100"),
         (("-o", "cost.txt", "--price", "1"), "not a picture file"),
         (("--price", "1EUR/h", "--objective", "cost_per_million<1USD"), "cannot be judged: the cost is in EUR"),
@@ -67,6 +70,25 @@ def test_programs_get_every_line_with_its_price_and_its_interval(call: Print) ->
 def test_what_is_wrong_is_said_with_a_remedy(call: Print, arguments: tuple[str, ...], says: str) -> None:
     code, _, err = call("cost", "small.json", *arguments)
     assert code == 2 and says in err
+
+
+def test_old_prices_currencies_apart_and_markets_without_a_price_are_said(call: Print, tmp_path: Path) -> None:
+    with (tmp_path / "prices.yaml").open("a") as file:
+        file.write("  rack: {price: 900 USD, lifetime: 3y, fetched_at: 2020-01-01}\n")
+    named = ("--price-of", "small.json=rack", "--price-of", "big.json=0.2EUR/h")
+    code, out, _ = call("cost", "small.json", "big.json", *named, "--market", "reserved-3y", "--utilisation", "0.4%")
+    assert code == 0
+    assert "Old prices: the price is " in out and "days old (rack, own, 2020-01-01)" in out
+    assert "Not compared, as paid in another currency or for other work: " in out
+    assert "no price of rack on the market reserved-3y is known" in out
+    assert "machines that work 0.4% of their time" in out
+    _, told, _ = call("cost", "small.json", "--price", "rack", "--json")
+    assert "days old" in json.loads(told)["data"]["doubts"][0]
+
+
+def test_lines_that_would_have_one_name_are_told_apart_by_their_runs(call: Print) -> None:
+    _, out, _ = call("cost", "small.json", "big.json", "--price", "aws/c7i.large")
+    assert "on aws/c7i.large, on-demand (big.json)" in out
 
 
 def test_without_a_price_it_is_said_how_to_give_one(call: Print) -> None:

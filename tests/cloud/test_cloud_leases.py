@@ -174,3 +174,88 @@ def test_an_id_that_another_machine_has_by_now_is_not_ours(ledger: CloudLedger) 
     cloud.made[found.instance.id] = replace(cloud.made[found.instance.id], token="", labels={})
     sweep(ledger, load=lambda name: cloud, now=datetime.now(UTC) + timedelta(hours=2))
     assert [one.id for one in cloud.live()] == [found.instance.id] and ledger.open_machines() == []
+
+
+class FullDisk(CloudLedger):
+    """A ledger that takes only the first lines: the disk is full after them."""
+
+    def __init__(self, path: Path, lines: int) -> None:
+        super().__init__(path)
+        self.lines = lines
+
+    def _append(self, line: dict[str, object]) -> None:
+        if self.lines <= 0:
+            raise OSError(28, "No space left on device")
+        self.lines -= 1
+        super()._append(line)
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3])
+def test_a_full_disk_keeps_no_machine_up(tmp_path: Path, lines: int) -> None:
+    cloud, book = FakeCloud(), FullDisk(tmp_path / "cloud.jsonl", lines)
+    with (
+        pytest.raises(OptionError, match="No space left"),
+        lease(_order(), provider=cloud, ledger=book, sleep=_no_wait),
+    ):
+        assert lines == 3
+    assert cloud.created == 1 and cloud.live() == []
+    book.lines = 9  # there is room again
+    later = datetime.now(UTC) + timedelta(seconds=leases.SETTLE + 1)  # where not even an id could be written
+    assert sweep(book, load=lambda _: cloud, now=later).is_clean and book.open_machines() == []
+
+
+def test_a_machine_of_the_ledger_is_ended_and_swept_on_a_full_disk(tmp_path: Path) -> None:
+    cloud, book = FakeCloud(), FullDisk(tmp_path / "cloud.jsonl", 4)
+    kept = lease(_order(), provider=cloud, ledger=book, sleep=_no_wait)
+    kept.keep()
+    with pytest.raises(OptionError, match="has ended, but the ledger does not say so"):
+        leases.end(book.machines()[0], provider=cloud, ledger=book)
+    assert cloud.live() == []
+    report = sweep(book, load=lambda _: cloud, now=datetime.now(UTC) + timedelta(hours=2))
+    assert not report.is_clean, "it could not be written off"
+
+
+def test_a_machine_that_is_kept_while_a_sweep_looks_around_stays(ledger: CloudLedger) -> None:
+    cloud = FakeCloud()
+    leased = lease(_order(), provider=cloud, ledger=ledger, sleep=_no_wait)
+
+    def answer(region: str, token: str = "") -> list[Instance]:
+        if not leased.is_over:
+            leased.keep()  # after the sweep has read the ledger, and before it looks who holds the order
+        return FakeCloud.instances(cloud, region, token)
+
+    cloud.instances = answer  # type: ignore[method-assign]
+    report = sweep(ledger, load=lambda _: cloud)
+    assert len(cloud.live()) == 1 and report.ended == [] and len(report.left) == 1
+
+
+def test_what_is_given_back_while_a_sweep_looks_around_is_written_once(ledger: CloudLedger) -> None:
+    cloud = FakeCloud()
+    leased = lease(_order(), provider=cloud, ledger=ledger, sleep=_no_wait)
+
+    def answer(region: str, token: str = "") -> list[Instance]:
+        leased.give_back()
+        return FakeCloud.instances(cloud, region, token)
+
+    cloud.instances = answer  # type: ignore[method-assign]
+    before = ledger.path.read_bytes().count(b'"ended"')
+    report = sweep(ledger, load=lambda _: cloud)
+    assert report.ended == report.gone == report.failed == []
+    assert before == 0 and ledger.path.read_bytes().count(b'"ended"') == 1
+
+
+def test_an_order_whose_machine_may_still_appear_is_not_written_off_by_down(ledger: CloudLedger) -> None:
+    cloud, order = FakeCloud(), _order()
+    ledger.ordered(order, PRICE)  # and its process was killed before the answer
+    with pytest.raises(CloudError, match="no machine is seen yet") as told:
+        leases.end(ledger.machines()[0], provider=cloud, ledger=ledger)
+    assert "sweep" in told.value.remedy and len(ledger.open_machines()) == 1
+    later = datetime.now(UTC) + timedelta(seconds=leases.SETTLE + 1)
+    assert not leases.end(ledger.machines()[0], provider=cloud, ledger=ledger, now=later)
+    assert ledger.open_machines() == []
+
+
+def test_an_order_of_the_future_is_settled_though_the_clock_was_set_back(ledger: CloudLedger) -> None:
+    ledger.ordered(_order(), PRICE, now=datetime.now(UTC) + timedelta(days=400))
+    report = sweep(ledger, load=lambda _: FakeCloud())
+    assert report.is_clean and ledger.open_machines() == []

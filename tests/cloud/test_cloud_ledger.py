@@ -13,8 +13,10 @@ import pytest
 
 from benchwright.cloud.ledger import CloudLedger, LedgerEvent
 from benchwright.cloud.orders import Instance, InstanceState, Order
+from benchwright.cloud.sweep import sweep
 from benchwright.errors import OptionError
 from benchwright.records.prices import Price
+from fake_cloud import FakeCloud
 
 NOON = datetime(2026, 11, 17, 12, tzinfo=UTC)
 PRICE = Price(provider="aws", shape="m", region="r", amount=7.2, currency="EUR", fetched_at="2026-11-02")
@@ -154,3 +156,38 @@ def test_a_machine_is_found_by_name_id_and_the_beginning_of_its_token(ledger: Cl
     assert ledger.find("bbbbbb").token == "b" * 32
     with pytest.raises(OptionError, match="did you mean 'twice'"):
         ledger.find("twise")
+
+
+def test_lines_that_may_have_been_orders_and_cannot_be_read_are_told(ledger: CloudLedger) -> None:
+    assert ledger.unread_lines() == []
+    ledger.ordered(_order(), PRICE, now=NOON)
+    with ledger.path.open("a") as file:
+        file.write('\x00\x00\x00\n{"v": 1, "at": "2026-11-17T12:00:00+00:00", "event": "ordered", "token": "b"}\n')
+    ledger.note(LedgerEvent.KEPT, "a" * 32)
+    with ledger.path.open("a") as file:
+        file.write('{"v": 1, "at": "2026-11-17T12:00:00+00:00", "event": "sold", "token": "' + "a" * 32 + '"}\n')
+        file.write('{"v": 1, "at": "2026-')  # cut off: so nothing was ordered
+    assert ledger.unread_lines() == [2, 3]
+    report = sweep(ledger, load=lambda _: FakeCloud())
+    assert report.unread == [2, 3] and not report.is_clean
+
+
+def test_an_order_with_a_price_that_cannot_be_one_is_an_order_all_the_same(ledger: CloudLedger) -> None:
+    ledger.ordered(_order(), PRICE, now=NOON)
+    line = json.loads(ledger.path.read_text())
+    for price in ({**line["price"], "per": "fortnight"}, {**line["price"], "amount": -1.0}, {"amount": "x"}):
+        ledger.path.write_text(json.dumps({**line, "price": price}) + "\n")
+        [machine] = ledger.open_machines()
+        assert machine.price is None and machine.cost(NOON).amount is None
+
+
+def test_a_token_that_would_name_another_file_is_none_of_ours(ledger: CloudLedger) -> None:
+    ledger.ordered(_order(), PRICE, now=NOON)
+    with ledger.hold("a" * 32):
+        stranger = ledger.path.with_name("stranger")
+        stranger.write_text("not ours")
+    text = ledger.path.read_text()
+    ledger.path.write_text(text + text.replace("a" * 32, "../stranger"))
+    sweep(ledger, load=lambda _: FakeCloud())
+    assert [one.token for one in ledger.machines()] == ["a" * 32]
+    assert stranger.read_text() == "not ours"

@@ -29,6 +29,9 @@ EVERY = {
     "pyperf": "pyperf.json",
     "asv": "asv",
     "loadgen": "loadgen",
+    "guidellm": "guidellm.json",
+    "aiperf": "aiperf",
+    "vllm": "vllm.json",
 }
 COMMIT = "4f1e0d2c3b4a59687766554433221100ffeeddcc"
 
@@ -246,7 +249,10 @@ def test_a_text_that_is_a_number_becomes_one(text: str, read: object) -> None:
         ('{"benchmarks": [{"runs": 5}]}', r"benchmarks\[0\]\.runs: 5 is not a list"),
         ('{"commit_hash": "a", "results": {}, "version": 1}', "asv's format 1"),
         ('{"context": {}, "benchmarks": [{"name": "a", "real_time": 1, "time_unit": "y"}]}', "not a unit of time"),
-        ("nonsense", "no known format; tried google-benchmark, pytest-benchmark, hyperfine, pyperf, asv, loadgen"),
+        (
+            "nonsense",
+            "no known format; tried google-benchmark, pytest-benchmark, hyperfine, pyperf, asv, loadgen, guidellm",
+        ),
         ('{"a": ', "no known format"),
     ],
 )
@@ -274,6 +280,7 @@ def _changed(data: Any, place: tuple[Any, ...], value: Any) -> Any:
 
 STRANGE = [None, True, -1, 1e308, float("nan"), float("inf"), 10**400, "", "x", "1e999", [], {}, [[]], {"a": 1}, ["x"]]
 DOCUMENTS = {name: FILES / file for name, file in EVERY.items() if file.endswith(".json")}
+DOCUMENTS["aiperf"] = FILES / "aiperf" / "profile_export_aiperf.json"
 DOCUMENTS["asv"] = FILES / "asv" / "box" / "4f1e0d2c-virtualenv-py3.12.json"
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from benchwright import schema
 from benchwright.execution import pricing
 from benchwright.records import Better, Estimate, Metric
 from benchwright.records.prices import Price
+from priced_runs import ON_DEMAND, price_run
+from sample_runs import make_run
 
 BENCHMARKS = """
 class Train:
@@ -155,3 +160,22 @@ def test_energy_is_measured_or_what_is_written_on_the_machine_and_says_so() -> N
     assert measured[0].estimate.point == pytest.approx(2.0) and measured[0].estimate.method.startswith("measured: ")
     alone = pricing.power_of(seen[1:], None)
     assert alone is not None and alone.method.endswith("the accelerators alone")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"per": "fortnight"}, {"amount": 0.0}, {"amount": -1.0}, {"watts": -5.0}, {"market": "black"}, {"colour": "red"}],
+)
+def test_a_result_whose_price_is_none_has_its_numbers_all_the_same(wrong: dict[str, object]) -> None:
+    run = price_run(make_run(rounds=1), ON_DEMAND)
+    [result, *_] = [one for one in run.results if "price" in one.details]
+    assert pricing.price_of_result(result) == ON_DEMAND
+    told = {**schema.encode(ON_DEMAND), **wrong}
+    assert pricing.price_of_result(replace(result, details={**result.details, "price": told})) is None
+
+
+def test_a_price_of_a_day_to_come_is_doubted() -> None:
+    price = Price(provider="aws", shape="m", amount=1.0, fetched_at="2026-11-20")
+    told = pricing.warn_if_old(price, date(2026, 11, 17))
+    assert told is not None and "still to come" in told.seen
+    assert pricing.warn_if_old(price, date(2026, 11, 19)) is None, "somewhere it is tomorrow already"

@@ -95,6 +95,37 @@ def test_the_lists_own_day_counts(tmp_path: Path) -> None:
     assert {price.fetched_at for price in read_list(path, day="2026-11-17").prices} == {"2025-03-02"}
 
 
+def test_a_day_that_is_none_is_not_taken_for_one(tmp_path: Path) -> None:
+    path = tmp_path / "aws.csv"
+    path.write_text(SKYPILOT, encoding="utf-8")
+    with pytest.raises(BenchwrightError, match="--day: 'banana' is no day"):
+        read_list(path, day="banana")
+    offer = {"products": {"A": {"attributes": PRODUCT}}, "terms": {"OnDemand": {"A": TERM}}, "publicationDate": "soon"}
+    path = tmp_path / "offer.json"
+    path.write_text(json.dumps(offer), encoding="utf-8")
+    assert [price.fetched_at for price in read_list(path, day="2026-11-17").prices] == ["2026-11-17"]
+
+
+@pytest.mark.parametrize("wrong", [{"instanceType": 5}, {"regionCode": {"a": 1}}, {"instanceType": "x" * 1000}])
+def test_a_list_that_could_not_be_read_back_is_not_kept(tmp_path: Path, wrong: dict[str, object]) -> None:
+    offer = {"products": {"A": {"attributes": {**PRODUCT, **wrong}}}, "terms": {"OnDemand": {"A": TERM}}}
+    path = tmp_path / "offer.json"
+    path.write_text(json.dumps(offer), encoding="utf-8")
+    with pytest.raises(BenchwrightError, match="not the list that it begins as"):
+        read_list(path)
+
+
+PRODUCT = {
+    "instanceType": "c7i.large",
+    "regionCode": "us-east-1",
+    "operatingSystem": "Linux",
+    "tenancy": "Shared",
+    "preInstalledSw": "NA",
+    "capacitystatus": "Used",
+}
+TERM = {"t": {"priceDimensions": {"p": {"unit": "Hrs", "pricePerUnit": {"USD": "0.1"}}}}}
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [

@@ -75,7 +75,13 @@ def test_the_nearest_file_counts_and_a_machine_is_paid_off_over_its_use(own: Pat
         ("machines:\n  desk: {price: 2400 EUR, lifetime: '4'}", "may mean"),
         ("machines:\n  desk: {price: 2400 EUR, lifetime: 0s}", "lifetime"),
         ("machines:\n  desk: {price: 2400 EUR, lifetime: 4y, watts: 100}", "belong together"),
+        ("machines:\n  desk: {price: 2400 EUR, lifetime: 4y, watts: -100}", "belong together"),
+        ("machines:\n  desk: {price: 2400 EUR, lifetime: 4y, watts: -100, kilowatt_hour: -3}", "more than 0"),
+        ("machines:\n  desk: {price: 2400 EUR, lifetime: 1e-300s}", "comes to an amount"),
+        ("prices:\n  - {provider: aws, shape: x, amount: 1e308, per: second}", "amount must be"),
         ("machine: {}", "machine"),
+        ("[" * 100_000, "deep"),  # which would overflow the stack of the parser
+        ("a: " + "{b: " * 5_000, "deep"),
         ("- 1", "mapping"),
     ],
 )
@@ -84,6 +90,12 @@ def test_what_is_wrong_is_named_at_its_line(own: Path, text: str, says: str) -> 
     with pytest.raises(DecodeError, match=says) as caught:
         load_own()
     assert "prices.yaml" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["3090-box", "here", "2 sockets"])
+def test_a_machine_may_be_called_what_it_likes(own: Path, name: str) -> None:
+    own.write_text(f"machines:\n  {name}: {{price: 2400 EUR, lifetime: 4y}}\n", encoding="utf-8")
+    assert shelf.find_price(name).shape == name
 
 
 def test_prices_are_found_by_what_is_named(own: Path) -> None:

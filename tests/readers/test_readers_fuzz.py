@@ -191,6 +191,8 @@ EXEMPT = {
     "store.sql.run_writer": "writes, and looks for rows by their keys",
     **dict.fromkeys(("worker.engine.generator", "workflows.ab.run"), "a child of our own, and random bytes"),
     "targets.signatures.tflite": "tests of signatures",
+    **dict.fromkeys(("worker.endpoints.lengths", "worker.endpoints.passages"), "random bytes of its own"),
+    "worker.endpoints.tokens": "the package `tokenizers` reads; tests of tokens",
     **dict.fromkeys(("execution.hosts.engines", "compat.perfzero.drives"), "a program of the system"),
     **dict.fromkeys(("compat.perfzero.trials",), "an option that was read before"),
     **dict.fromkeys(

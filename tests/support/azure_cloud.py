@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import ssl
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from cloud_peer import CloudPeer, CloudRequest, Fault, RefusalError
+import pytest
+
+from benchwright.cloud.orders import MachineShape
+from cloud_contract import Stage, usual_order
+from cloud_peer import CloudPeer, CloudRequest, Fault, RefusalError, serving_cloud
 
 SUBSCRIPTION = "00000000-1111-2222-3333-444444444444"
 REGION = "westeurope"
@@ -257,3 +264,38 @@ def _error(status: int, code: str, message: str) -> tuple[int, dict[str, str], A
 
 def _refusal(status: int, code: str, message: str) -> RefusalError:
     return RefusalError(status, _error(status, code, message)[2])
+
+
+@contextmanager
+def staged(secured: tuple[ssl.SSLContext, Path], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """Azure for as long as the block lasts; `secured` is of `make_certificate`, `folder` holds az and its settings."""
+    from benchwright.cloud.providers import azure_client
+    from benchwright.cloud.providers.azure import Azure
+
+    peer = AzureCloud()
+    program = folder / "az"  # the login is az's, as at most desks
+    token = json.dumps({"accessToken": SECRET, "expires_on": 4102444800, "tokenType": "Bearer"})
+    program.write_text(f"#!/bin/sh\necho '{token}'\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(azure_client, "PAUSE", 0.0)
+    for name in ("AZURE_SUBSCRIPTION_ID", "AZURE_DEFAULTS_LOCATION", "AZURE_DEFAULTS_GROUP"):
+        monkeypatch.delenv(name, raising=False)
+    with serving_cloud(peer, secured[0]):
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        monkeypatch.setenv("AZURE_TOKEN_CREDENTIALS", "AzureCliCredential")
+        monkeypatch.setenv("AZURE_CONFIG_DIR", str(folder))
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(secured[1]))
+        monkeypatch.setenv("BENCHWRIGHT_AZURE_ENDPOINT", peer.url)
+        profile = {"subscriptions": [{"id": "another"}, {"id": SUBSCRIPTION, "isDefault": True}]}
+        (folder / "azureProfile.json").write_text("\ufeff" + json.dumps(profile), encoding="utf-8")
+        yield Stage(
+            make=Azure,
+            peer=peer,
+            order=usual_order(provider="azure", shape="Standard_D2s_v5", region=REGION),
+            shape=MachineShape(
+                provider="azure", name="Standard_D2s_v5", region=REGION, vcpus=2, cores=1, memory_bytes=8 << 30
+            ),
+            misspelled="Standard_D2_v5",
+            nearest="Standard_D2s_v5",
+            secrets=(SECRET,),
+        )

@@ -82,7 +82,9 @@ class CloudContract:
         assert made.labels[TOKEN_LABEL] == order.token and made.labels["benchwright-run"] == "run-7-of-ada"
         assert made.expires == order.expires
         assert (made.state, made.address) == (InstanceState.RUNNING, "203.0.113.9")
-        assert cloud.instances(order.region) == cloud.instances(order.region, order.token) == [made]
+        assert made.image, "of which some clouds say nothing later"
+        listed = [[replace(one, image=made.image) for one in cloud.instances(order.region, of)] for of in ("", TOKEN)]
+        assert listed == [[made], [made]]
         assert cloud.instances(order.region, "f" * 32) == []
         cloud.stop(made.id, made.region)
         assert state_of(cloud, made) is InstanceState.STOPPED

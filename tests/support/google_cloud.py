@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from cloud_peer import CloudPeer, CloudRequest, Fault, RefusalError
+import pytest
+
+from benchwright.cloud.orders import MachineShape
+from cloud_contract import Stage, usual_order
+from cloud_peer import CloudPeer, CloudRequest, Fault, RefusalError, serving_cloud
 
 PROJECT = "lab-1"
+SECRET = "ya29-a-token-that-nobody-may-see"
 REGION, ZONES = "europe-west4", ("europe-west4-a", "europe-west4-b")
 _ROOT = f"/compute/v1/projects/{PROJECT}"
 _LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
@@ -52,7 +59,7 @@ class GoogleCloud(CloudPeer):
             case "throttled":
                 self.faults.append(Fault(order, _error(403, "rateLimitExceeded", "Rate Limit Exceeded")))
             case "login":
-                self.faults.append(Fault(".", _error(401, "authError", "Invalid Credentials"), times=99))
+                self.faults.append(Fault(".", _error(401, "authError", f"Invalid Credentials: {SECRET}"), times=99))
             case "lost-before" | "lost-after":
                 self.faults.append(Fault(order, cut=kind.removeprefix("lost-")))
 
@@ -180,6 +187,35 @@ def key_file() -> str:
             "token_uri": "http://127.0.0.1:9/token",
         }
     )
+
+
+@contextmanager
+def staged(login: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """Google's cloud for as long as the block lasts; `login` is a file of `key_file`, gcloud's settings are empty."""
+    from google.oauth2.service_account import Credentials
+
+    from benchwright.cloud.providers.google import Google
+
+    # The library asks Google, in a thread of its own, in which regions the login may be used.
+    monkeypatch.setattr(Credentials, "_maybe_start_regional_access_boundary_refresh", lambda *_: None)
+    peer = GoogleCloud()
+    with serving_cloud(peer):
+        for name in ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "CLOUDSDK_COMPUTE_REGION"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("CLOUDSDK_CONFIG", str(folder))
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(login))
+        monkeypatch.setenv("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE", f"{peer.url}/compute/v1/")
+        yield Stage(
+            make=Google,
+            peer=peer,
+            order=usual_order(provider="gcp", shape="c3-standard-4", region=REGION),
+            shape=MachineShape(
+                provider="gcp", name="c3-standard-4", region=REGION, vcpus=4, cores=2, memory_bytes=16 << 30
+            ),
+            misspelled="c3-standart-4",
+            nearest="c3-standard-4",
+            secrets=("PRIVATE KEY", SECRET),
+        )
 
 
 def _machine(name: str, zone: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -51,10 +51,9 @@ class LeasedMachines:
 
 
 @contextlib.contextmanager
-def running(folder: Path, *, day: str) -> Iterator[LeasedMachines]:
-    """Starts the cloud, with a machine of somebody else, and what stands in for ours; all end with the block."""
+def standing_in(folder: Path) -> Iterator[tuple[sshd.Sshd, dict[str, str]]]:
+    """An sshd that stands in for every machine of every cloud, and the variables by which ssh finds it."""
     with (
-        serving_aws() as cloud,
         sshd.running(folder / "sshd") as server,
         tempfile.TemporaryDirectory(prefix="bw-") as short,  # a socket's path must be
     ):
@@ -63,6 +62,20 @@ def running(folder: Path, *, day: str) -> Iterator[LeasedMachines]:
             f"Host *\n HostName 127.0.0.1\n Port {server.port}\n IdentityFile {server.folder}/id\n"
             " GlobalKnownHostsFile none\n"
         )
+        yield (
+            server,
+            {
+                "BENCHWRIGHT_SSH_OPTIONS": f"-F {config} -o User={getpass.getuser()}",
+                "XDG_STATE_HOME": str(folder / "state"),
+                "XDG_RUNTIME_DIR": short,
+            },
+        )
+
+
+@contextlib.contextmanager
+def running(folder: Path, *, day: str) -> Iterator[LeasedMachines]:
+    """Starts the cloud, with a machine of somebody else, and what stands in for ours; all end with the block."""
+    with serving_aws() as cloud, standing_in(folder) as (server, found_by):
         (folder / "prices.yaml").write_text(PRICES.format(region=REGION, day=day))
         told = cloud.client.run_instances(ImageId=IMAGE, MinCount=1, MaxCount=1, InstanceType="t3.nano")
         aws.forget_clients()  # of another cloud: to make new ones takes a second
@@ -72,17 +85,23 @@ def running(folder: Path, *, day: str) -> Iterator[LeasedMachines]:
             server=server,
             environment={
                 **cloud.environment,
-                "BENCHWRIGHT_SSH_OPTIONS": f"-F {config} -o User={getpass.getuser()}",
+                **found_by,
                 "BENCHWRIGHT_PRICES": str(folder / "prices.yaml"),
-                "XDG_STATE_HOME": str(folder / "state"),
-                "XDG_RUNTIME_DIR": short,
             },
         )
         aws.forget_clients()
 
 
+# Where each cloud's service tells that it takes the machine away, and what must be asked along.
+NOTICES = {
+    "/latest/meta-data/spot/instance-action": ("X-aws-ec2-metadata-token", "a-token"),
+    "/computeMetadata/v1/instance/preempted": ("Metadata-Flavor", "Google"),
+    "/metadata/scheduledevents?api-version=2020-07-01": ("Metadata", "true"),
+}
+
+
 class MetadataService:
-    """The metadata service of a machine at Amazon's; `notice` is what it says of taking the machine away."""
+    """The metadata service of a machine; `notice` is what it says of taking the machine away."""
 
     def __init__(self) -> None:
         self.notice = ""
@@ -93,9 +112,9 @@ class MetadataService:
                 self._answer(b"a-token")
 
             def do_GET(self) -> None:
-                asked = self.path == "/latest/meta-data/spot/instance-action"
-                allowed = self.headers.get("X-aws-ec2-metadata-token") == "a-token"
-                self._answer(service.notice.encode() if asked and allowed else b"")
+                name, value = NOTICES.get(self.path, ("", ""))
+                allowed = bool(name) and self.headers.get(name) == value
+                self._answer(service.notice.encode() if allowed else b"")
 
             def _answer(self, body: bytes) -> None:
                 self.send_response(200 if body else 404)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cloud_peer import CloudPeer, CloudRequest, Fault, RefusalError
+import pytest
+
+from benchwright.cloud.orders import MachineShape
+from cloud_contract import Stage, usual_order
+from cloud_peer import CloudPeer, CloudRequest, Fault, RefusalError, serving_cloud
 
 REGION = "eu-frankfurt-1"
 TENANCY, CHILD = "ocid1.tenancy.oc1..root", "ocid1.compartment.oc1..child"
@@ -15,6 +20,7 @@ DOMAINS = ("Uocm:EU-FRANKFURT-1-AD-1", "Uocm:EU-FRANKFURT-1-AD-2")
 FINGERPRINT = "20:3b:97:13:55:1c:5b:0d:d3:37:d8:50:4e:c5:3a:34"
 _MEMORY = {"minInGBs": 1, "maxInGBs": 1024, "defaultPerOcpuInGBs": 16, "minPerOcpuInGBs": 1, "maxPerOcpuInGBs": 64}
 _FLEXIBLE = {"isFlexible": True, "ocpuOptions": {"min": 1, "max": 64}, "memoryOptions": _MEMORY}
+FLEXIBLE = "VM.Standard.E5.Flex.2.16"  # of two OCPUs and 16 GiB
 SHAPES = [
     {"shape": "VM.Standard.E5.Flex", "ocpus": 1, "memoryInGBs": 16, "gpus": 0, **_FLEXIBLE},
     {"shape": "VM.Standard.A1.Flex", "ocpus": 1, "memoryInGBs": 6, "gpus": 0, **_FLEXIBLE},
@@ -211,3 +217,25 @@ def _error(status: int, code: str, message: str) -> tuple[int, dict[str, str], A
 
 def _refusal(status: int, code: str, message: str) -> RefusalError:
     return RefusalError(status, _error(status, code, message)[2])
+
+
+@contextmanager
+def staged(profile: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """Oracle's cloud for as long as the block lasts; `profile` is of `write_profile`."""
+    from benchwright.cloud.providers.oci import Oci
+
+    peer = OracleCloud()
+    for name in ("OCI_CLI_PROFILE", "OCI_CLI_AUTH", "OCI_CLI_REGION", "OCI_COMPARTMENT_ID"):
+        monkeypatch.delenv(name, raising=False)
+    with serving_cloud(peer):
+        monkeypatch.setenv("OCI_CLI_CONFIG_FILE", str(profile))
+        monkeypatch.setenv("BENCHWRIGHT_OCI_ENDPOINT", peer.url)
+        yield Stage(
+            make=Oci,
+            peer=peer,
+            order=usual_order(provider="oci", shape=FLEXIBLE, region=REGION),
+            shape=MachineShape(provider="oci", name=FLEXIBLE, region=REGION, vcpus=4, cores=2, memory_bytes=16 << 30),
+            misspelled="VM.Standart.E5.Flex.2.16",
+            nearest="VM.Standard.E5.Flex",
+            secrets=(FINGERPRINT,),
+        )

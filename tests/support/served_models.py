@@ -9,6 +9,8 @@ import pytest
 
 from scripted import client
 from scripted.client import ScriptedServer
+from served import servers
+from served.servers import KserveServer, LitServer, LlamaServer, TransformersServer
 
 if TYPE_CHECKING:
     from benchwright.records import Run
@@ -67,3 +69,35 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     import certificates  # and a library of cryptography, which few tests need
 
     return certificates.make_authority(tmp_path_factory.mktemp("authority"))
+
+
+# Real ones, with tiny models that are made for them. They start when they are first asked for, once in each process of
+# tests (it costs a second of CPU time), so that nobody else's requests disturb what a test measures.
+
+
+@pytest.fixture(scope="session")
+def llama_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaServer]:
+    """llama.cpp's own server with a random Llama."""
+    with servers.llama(tmp_path_factory.mktemp("llama")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def kserve_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KserveServer]:
+    """MLServer: the Open Inference Protocol over HTTP and gRPC."""
+    with servers.mlserver(tmp_path_factory.mktemp("mlserver")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def lit_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LitServer]:
+    """LitServe: a plain POST, and a chat."""
+    with servers.litserve(tmp_path_factory.mktemp("litserve")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def transformers_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransformersServer]:
+    """`transformers serve`, for tests that are marked `soak`: `make test` does not install it."""
+    with servers.transformers(tmp_path_factory.mktemp("transformers")) as server:
+        yield server

@@ -60,6 +60,9 @@ def test_what_breaks_inside_is_told(scripted_server: ScriptedServer) -> None:
 
 
 def test_requests_are_kept_as_they_came(scripted_server: ScriptedServer, caller: Caller) -> None:
+    caller.ask(scripted_server.play(Script()))
+    caller.read(b"}")  # it is connected
+    caller.got.clear()
     stage = scripted_server.play(Script())
     head = f"POST /@{stage.name}/echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
     caller.line.sendall(head + b"3\r\nab")

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchwright.analysis import notes
-from benchwright.analysis.best import Alternative, Best, Respect, Standing, find_best, find_standings
-from benchwright.analysis.rows import Row
+from benchwright.analysis.best import DOMINATED, Alternative, Best, Respect, Standing, find_best, find_standings
+from benchwright.analysis.rows import Row, repeated_estimates
 from benchwright.analysis.scaling import is_kept
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.execution.pricing import cost_of, energies_of, items_per_call, power_of
@@ -25,7 +25,8 @@ from benchwright.units.objectives import check_currency
 COST = "cost"
 LATENCY, OF_A_PIECE = "latency_p50", "time of a piece"  # what a cost is held against, the first that is known
 _FIRST = (AT_MAX_RATE, PER_MILLION, PER_TOKENS, PER_EPOCH, PER_RUN)  # what is paid for, where nobody says what
-_MOST = 1000  # machines of one kind that a load is spread over
+_MOST = 10_000  # machines of one kind that a load is spread over
+_ROUNDING = 1e-9  # relative: two prices that differ by less are one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class CostLine:
     price: Price
     work: Work
     cost: Estimate  # of `work.count` items, in the price's currency
-    rounds: tuple[Estimate, ...]  # the same of each round
+    rounds: tuple[Estimate, ...]  # the same of each round; of each instance, where several measured
     is_kept: bool = True  # whether every objective that was asked for holds, with its interval
     utilisation: float = 1.0  # the share of its time that the machine works
     energies: tuple[Metric, ...] = ()  # of an item or a run, and what they cost, where the power is known
@@ -56,8 +57,8 @@ class CostLine:
         return [*(self._of_a_piece(one) for one in rounds if one.point > 0), *map(self._of_a_piece, whole)]
 
     def _of(self, name: str) -> tuple[list[Estimate], list[Estimate]]:
-        rounds = [metric.estimate for result in self.row.ok if (metric := result.metric(name))]
-        return rounds, [self.row.metrics[name].estimate] if name in self.row.metrics else []
+        whole = self.row.metrics.get(name)
+        return ([], []) if whole is None else ([*repeated_estimates(self.row.ok, whole)], [whole.estimate])
 
     def _of_a_piece(self, told: Estimate) -> Estimate:
         ends = [None if end is None or end <= 0 else 1 / self.work.rate(end) for end in (told.low, told.high)]
@@ -72,13 +73,19 @@ class CostLine:
             return False
         told = self.row.ok[0].environment.system.get("instance")
         shape = str(told.get("shape", "")) if isinstance(told, dict) else ""
+        priced, measured = self.price.shape.lower(), shape.lower()
         # A flexible shape is priced with its size: VM.Standard.E5.Flex.2.16
-        return not shape or not self.price.shape.lower().startswith(shape.lower())
+        return not shape or (priced != measured and not priced.startswith(f"{measured}."))
 
     @property
     def rate(self) -> float:
-        """Items in a second while it works."""
+        """Pieces in a second while it works."""
         return self.work.rate(self.row.metrics[self.work.metric].estimate.point)
+
+    @property
+    def capacity(self) -> float:
+        """Pieces in a second over all of its time."""
+        return self.rate * self.utilisation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,11 +98,12 @@ class Left:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakEven:
-    """The load from which on another machine is cheaper than the one that is cheapest for little work."""
+    """From which load on another machine costs no more than as many as it takes of the one with the lowest price."""
 
     small: CostLine
     large: CostLine
-    load: float | None  # items in a second; None: never
+    load: float | None  # pieces in a second, above which it never costs more; None: there is no such load
+    band: tuple[float, float] | None  # the first loads for which it costs less, from and to; None: for none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +115,8 @@ class Costs:
     best: Best | None  # among those that keep the objectives
     standings: tuple[Standing | None, ...]  # in cost and time; None for what is not compared
     break_evens: tuple[BreakEven, ...]
+    apart: tuple[int, ...] = ()  # lines that are paid in another currency, or for other work, than those compared
+    doubts: tuple[str, ...] = ()  # what speaks against the prices: their age
     time: str = LATENCY  # which time that is: LATENCY, or OF_A_PIECE
 
     @property
@@ -146,13 +156,14 @@ def cost_line(
     if chosen is None:
         known = ", ".join(list(row.metrics)[:8]) or "none"
         return Left(label=label, reason=f"no metric says how much work was done (it has: {known})")
-    whole = cost_of(row.metrics[chosen.metric], price, chosen, utilisation)
+    metric = row.metrics[chosen.metric]
+    whole = cost_of(metric, price, chosen, utilisation)
     if whole is None:
         return Left(label=label, reason=f"{chosen.metric} is not above zero")
     rounds = [
         cost
-        for result in row.ok
-        if (metric := result.metric(chosen.metric)) and (cost := cost_of(metric, price, chosen, utilisation))
+        for one in repeated_estimates(row.ok, metric)
+        if (cost := cost_of(replace(metric, estimate=one), price, chosen, utilisation))
     ]
     return CostLine(
         run=run,
@@ -196,16 +207,20 @@ def summarise_costs(found: Sequence[CostLine | Left]) -> Costs:
     """
     lines = sorted((one for one in found if isinstance(one, CostLine)), key=lambda one: one.cost.point)
     left = tuple(one for one in found if isinstance(one, Left))
-    compared = [i for i in _alike(lines) if lines[i].is_kept and not lines[i].row.is_held]
-    best = find_best([_alternative(lines[i]) for i in compared], Respect(metric=COST, better=Better.LOWER))
+    alike = _alike(lines)
+    compared = [i for i in alike if lines[i].is_kept and not lines[i].row.is_held]
+    dearer = _find_dearer(lines, compared)
+    chosen = [i for i in compared if i not in dearer]
+    best = find_best([_alternative(lines[i]) for i in chosen], Respect(metric=COST, better=Better.LOWER))
     if best is not None:
-        best = Best(compared[best.place], tuple(compared[i] for i in best.ties))
+        best = Best(chosen[best.place], tuple(chosen[i] for i in best.ties)) if len(alike) > 1 else None
     time = LATENCY if any(LATENCY in lines[i].row.metrics for i in compared) else OF_A_PIECE
     return Costs(
         lines=tuple(lines),
         left=left,
         best=best,
-        standings=_standings(lines, compared, time),
+        standings=_standings(lines, chosen, dearer, time),
+        apart=tuple(i for i in range(len(lines)) if i not in alike),
         time=time,
         break_evens=tuple(_break_evens([lines[i] for i in compared])),
     )
@@ -226,11 +241,27 @@ def _alike(lines: Sequence[CostLine]) -> list[int]:
     return max(kinds.values(), key=len, default=[])
 
 
+def _find_dearer(lines: Sequence[CostLine], compared: Sequence[int]) -> dict[int, int]:
+    """Lines of one measurement that have a cheaper price elsewhere, with the place of the cheapest.
+
+    What was measured is the same, so only the prices differ, and no noise can hide that.
+    """
+    found: dict[int, int] = {}
+    for i in compared:
+        same = [j for j in compared if lines[j].row is lines[i].row and lines[j].work == lines[i].work]
+        cheapest = min(same, key=lambda j: lines[j].price.per_hour)
+        if lines[cheapest].price.per_hour < lines[i].price.per_hour * (1 - _ROUNDING):
+            found[i] = cheapest
+    return found
+
+
 def _alternative(line: CostLine) -> Alternative:
     return Alternative(line.rounds, line.cost.point, notes.is_unreliable(line.row.results))
 
 
-def _standings(lines: Sequence[CostLine], compared: Sequence[int], time: str) -> tuple[Standing | None, ...]:
+def _standings(
+    lines: Sequence[CostLine], compared: Sequence[int], dearer: Mapping[int, int], time: str
+) -> tuple[Standing | None, ...]:
     """How each stands in cost and time at once, where it has that time."""
     times = {i: told for i in compared if (told := lines[i].times(time))}
     with_latency = list(times)
@@ -246,6 +277,7 @@ def _standings(lines: Sequence[CostLine], compared: Sequence[int], time: str) ->
         place: Standing(one.state, None if one.by is None else with_latency[one.by])
         for place, one in zip(with_latency, found, strict=True)
     }
+    by_place |= {i: Standing(DOMINATED, by) for i, by in dearer.items() if by in by_place}
     return tuple(by_place.get(i) for i in range(len(lines)))
 
 
@@ -259,7 +291,7 @@ def _break_evens(lines: Sequence[CostLine]) -> list[BreakEven]:
     for group in groups.values():
         small = min(group, key=lambda line: line.price.per_hour)
         found += [
-            BreakEven(small=small, large=large, load=load_from(small, large))
+            BreakEven(small=small, large=large, load=load_from(small, large), band=first_band(small, large))
             for large in group
             if large.price.per_hour > small.price.per_hour and large.rate > small.rate
         ]
@@ -267,13 +299,27 @@ def _break_evens(lines: Sequence[CostLine]) -> list[BreakEven]:
 
 
 def load_from(small: CostLine, large: CostLine) -> float | None:
-    """The load, in items a second, above which machines of the larger kind cost less than as many small as it needs.
+    """The load, in pieces a second, above which machines of the larger kind never cost more than the small it needs.
 
-    Machines are rented whole: `n` of them serve up to `n` times what one does. None where that never happens.
+    Machines are rented whole: `n` of them serve up to `n` times what one does. So just above what the larger ones serve
+    another one is needed, and costs may cross several times; this is the last. None where there is no last.
     """
-    for machines in range(1, _MOST):
-        load = machines * small.rate * small.utilisation  # so many small ones are just full
-        needed = math.floor(load / (large.rate * large.utilisation)) + 1  # a little more than that load
-        if needed * large.price.per_hour < (machines + 1) * small.price.per_hour:
-            return load
+    served, price = large.capacity / small.capacity, large.price.per_hour / small.price.per_hour  # of a large, in small
+    if price >= served * (1 - _ROUNDING):  # each piece costs as much, or more
+        return None
+    most = math.ceil(price / (served - price))  # from here on one more large that is empty is outweighed
+    for full in range(min(most, _MOST), -1, -1):  # a little more is served than so many large can
+        paid = (full + 1) * price
+        if paid > (math.floor(full * served * (1 + _ROUNDING)) + 1) * (1 + _ROUNDING):
+            return (math.ceil(paid * (1 - _ROUNDING)) - 1) * small.capacity
+    return 0.0
+
+
+def first_band(small: CostLine, large: CostLine) -> tuple[float, float] | None:
+    """The first loads for which the larger kind costs less, from and to; None where there are none."""
+    served, price = large.capacity / small.capacity, large.price.per_hour / small.price.per_hour
+    for full in range(1, _MOST):  # so many small ones are full, and a little more is served
+        needed = math.floor(full / served * (1 + _ROUNDING)) + 1
+        if needed * price < (full + 1) * (1 - _ROUNDING):
+            return full * small.capacity, needed * large.capacity
     return None

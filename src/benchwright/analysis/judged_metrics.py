@@ -44,6 +44,9 @@ _BESIDE = re.compile(
 # Of requests to a served model: made of what is judged, or of the process that sent them.
 _BESIDE_REQUESTS = frozenset(["input_tokens_rate", "tokens_per_user", *MEMORY, "rss_mean"])
 _STATISTIC = re.compile(r"(.+?)_(?:p\d+(?:\.\d+)?|min|max)")
+# Of a served model: `ttft_p99`, `tpot_any`, `e2e_close_p50`. What stands between says in which way it was counted.
+_SERVED = re.compile(r"(ttft|itl|tpot|e2e|tokens_per_user)((?:_(?!p\d)[a-z]+)*)(?:_(p\d+(?:\.\d+)?))?")
+_OTHER_COUNTS = ("_any", "_answer", "_close")  # judged where nothing is told that was counted in our way
 _PART = re.compile(r".+ latency|ID_\d+_.*")  # of a whole model: `Conv_3 latency`
 Families = Mapping[str, frozenset[str]]  # by the key of a series: those in which the same cause would show
 Directions = Mapping[str, str | None]  # by metric: "lower", "higher", or nothing where neither is better
@@ -105,14 +108,27 @@ def _is_beside(name: str, known: Directions) -> bool:
     """Whether others of the known metrics say already what this one says, or whether it says nothing of the target."""
     if name in TOTALS or _BESIDE.fullmatch(name):
         return True
-    if are_of_requests(known) and (name in _BESIDE_REQUESTS or words_of(name)):
-        return name in _BESIDE_REQUESTS or not _is_told_of_requests(name, known)
+    if are_of_requests(known) and name in _BESIDE_REQUESTS:
+        return True
     if any(net in known for net in _NETS) and name not in SPEED and _PART.fullmatch(name):
         return True
+    served = _SERVED.fullmatch(name)
+    if served and f"{served[1]}{served[2]}_p50" in known:
+        return not _is_chosen(served, known)
+    if are_of_requests(known) and words_of(name):
+        return not _is_told_of_requests(name, known)
     if "latency_p50" not in known or name in ("latency_p50", TAIL):
         return False
     match = _STATISTIC.fullmatch(name)
     return f"{match[1] if match else name}_p50" in known
+
+
+def _is_chosen(served: re.Match[str], known: Directions) -> bool:
+    """Whether a statistic of a served model is judged: median and p99 of what a latency does not say already."""
+    what, counted, statistic = served.groups()
+    if statistic not in ("p50", "p99") or what == "tokens_per_user" or (what == "e2e" and "latency_p50" in known):
+        return False
+    return not counted or (counted in _OTHER_COUNTS and f"{what}_p50" not in known)
 
 
 def _is_told_of_requests(name: str, known: Directions) -> bool:

@@ -271,8 +271,8 @@ def is_unreliable(results: Sequence[Result]) -> bool:
 
 
 def is_doubtful(verdicts: Sequence[str]) -> bool:
-    """Whether at least half of the instrument's verdicts are `unreliable`."""
-    doubted = sum(_kind(verdict) == "unreliable" for verdict in verdicts)
+    """Whether at least half of the instrument's verdicts are `unreliable` or `invalid`."""
+    doubted = sum(_kind(verdict) in ("unreliable", "invalid") for verdict in verdicts)
     return bool(verdicts) and 2 * doubted >= len(verdicts)
 
 
@@ -304,7 +304,7 @@ def _kind(text: str) -> str:
 
 
 def _badness(kind: str) -> int:
-    return {"unreliable": 0, "noisy": 1}.get(kind, 2)
+    return {"invalid": 0, "unreliable": 1, "noisy": 2}.get(kind, 3)
 
 
 def _delivered_share(intended: Value, delivered: Value) -> float | None:

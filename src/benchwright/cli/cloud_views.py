@@ -12,14 +12,17 @@ import click
 
 from benchwright import schema
 from benchwright.cloud import keys
-from benchwright.cloud.ledger import LedgerCost, LedgerMachine
-from benchwright.cloud.orders import Instance
+from benchwright.cloud.ledger import LedgerCost, LedgerMachine, ledger_path
+from benchwright.cloud.orders import Instance, InstanceState
 from benchwright.cloud.provider import OnlyStops
 from benchwright.cloud.sweep import SweepReport, SweptMachine
+from benchwright.execution.pricing import warn_if_old
 from benchwright.records.prices import Market
 from benchwright.units import format_number, format_value
 from benchwright.units.numbers import printable
 from benchwright.workflows.cloud import MachinePlan, SeenMachine, total_costs
+
+_MOST_NUMBERS = 8
 
 
 def say_lines(lines: Iterable[str]) -> None:
@@ -44,6 +47,8 @@ def plan_lines(plan: MachinePlan) -> list[str]:
         lines.append(f"no price is known, so its cost cannot be told: name one with --price; {end}")
     else:
         lines.append(f"at most {_money(plan.most or 0.0, plan.price.currency)} {end} ({_per_hour(plan.price)})")
+        if doubt := warn_if_old(plan.price, datetime.now(UTC).date()):
+            lines.append(f"{doubt.seen}: {doubt.remedy}")
     if isinstance(plan.provider, OnlyStops):
         lines.append(f"at {order.provider} that means: {plan.provider.at_expiry}")
     return lines
@@ -64,7 +69,7 @@ def machine_lines(seen: SeenMachine, now: datetime) -> list[str]:
     """One machine in full."""
     machine = seen.known
     assert machine is not None
-    order = machine.order
+    order, is_stopped = machine.order, seen.state == InstanceState.STOPPED
     lines = [f"{machine.name}  {_what(machine)}  {seen.state}"]
     facts = {
         "id": machine.id,
@@ -72,11 +77,11 @@ def machine_lines(seen: SeenMachine, now: datetime) -> list[str]:
         "image": machine.image,
         "ordered": f"{_clock(machine.ordered_at)}" + (f" by {order.owner}" if order.owner else ""),
         "paid by": machine.payer,
-        "ends": f"{_clock(order.expires)}, by itself" if machine.is_open else "",
+        "ends": _ends(machine, is_stopped=is_stopped) if machine.is_open else "",
         "ended": _clock(machine.at) if not machine.is_open else "",
         "why": machine.reason,
         "cost": _cost(machine.cost(now)),
-        "sign in": _sign_in(machine) if machine.is_open and machine.address else "",
+        "sign in": _sign_in(machine) if machine.is_open and machine.address and not is_stopped else "",
         "end it": f"benchwright cloud down {machine.name}" if machine.is_open else "",
     }
     lines += [f"  {name + ':':<9} {value}" for name, value in facts.items() if value]
@@ -118,7 +123,18 @@ def sweep_lines(report: SweepReport, *, is_dry: bool) -> list[str]:
     lines += [f"left: {_swept(one)}" for one in report.left]
     lines += [f"not to be told yet: {_swept(one)}" for one in report.unsettled]
     lines += [f"could not be looked at: {_swept(one)}" for one in report.failed]
-    return lines or ["nothing to sweep: no machine is up"]
+    return [*(lines or ["nothing to sweep: no machine is up"]), *unread_lines(report.unread)]
+
+
+def unread_lines(numbers: Sequence[int]) -> list[str]:
+    """What is said of a ledger of which lines cannot be read; nothing where all can."""
+    if not numbers:
+        return []
+    which = ", ".join(map(str, numbers[:_MOST_NUMBERS])) + (" ..." if len(numbers) > _MOST_NUMBERS else "")
+    return [
+        f"{ledger_path()}: line {which} cannot be read, and a machine may be missing here: look for it in its region "
+        "with `benchwright cloud sweep aws@REGION`, then delete the line"
+    ]
 
 
 def sweep_document(report: SweepReport) -> dict[str, Any]:
@@ -173,7 +189,7 @@ def _list_line(seen: SeenMachine, now: datetime) -> str:
     assert machine is not None
     parts = [f"{machine.name:<20}", _what(machine), seen.state]
     if machine.is_open:
-        parts.append(_until(machine, now))
+        parts.append(_until(machine, now, is_stopped=seen.state == InstanceState.STOPPED))
     return "  ".join([*parts, _cost(machine.cost(now))])
 
 
@@ -183,11 +199,18 @@ def _elsewhere_line(instance: Instance) -> str:
     return f"{name:<20}  {what}  {instance.state.value}  {until}  ordered elsewhere"
 
 
-def _until(machine: LedgerMachine, now: datetime) -> str:
+def _ends(machine: LedgerMachine, *, is_stopped: bool) -> str:
+    """When and how a machine ends: one that is stopped runs no timer."""
+    how = "by `benchwright cloud sweep`: it is stopped, and its disk costs until then" if is_stopped else "by itself"
+    return f"{_clock(machine.order.expires)}, {how}"
+
+
+def _until(machine: LedgerMachine, now: datetime, *, is_stopped: bool) -> str:
     left = (datetime.fromisoformat(machine.order.expires) - now).total_seconds() if machine.order.expires else 0.0
     if left <= 0:
         return "expired: benchwright cloud sweep"
-    return f"until {_clock(machine.order.expires)} ({_duration(left)} left)"
+    then = ", then `benchwright cloud sweep`" if is_stopped else ""
+    return f"until {_clock(machine.order.expires)} ({_duration(left)} left{then})"
 
 
 def _what(machine: LedgerMachine) -> str:

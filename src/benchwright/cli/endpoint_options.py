@@ -38,6 +38,9 @@ _PLAIN = {
     "think_time": click.option(
         "--think-time", metavar="SECONDS", help="Served models: wait between an answer and the next turn."
     ),
+    "images": click.option("--images", metavar="N", help="Served models: images in each prompt."),
+    "image_size": click.option("--image-size", metavar="512x512", help="Served models: width and height of images."),
+    "image_kind": click.option("--image-kind", metavar="smooth|noise", help="Served models: what images show."),
     "tokenizer": click.option(
         "--tokenizer",
         type=click.Path(),

@@ -184,6 +184,7 @@ def _load(given: Mapping[str, Any]) -> Load:
         timeout=read_seconds(given, "timeout"),
         seed=given["seed"],
         objectives=tuple(map(arguments.objective, given["objective"])),
+        ramp_to=None if given["ramp_to"] is None else arguments.positive(given["ramp_to"], "/s", "--ramp-to"),
     )
 
 

@@ -6,6 +6,7 @@ ordered, only where that still fits; so nothing that happens later, not even a l
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from benchwright.records.prices import Price
 
 FLAG = "--budget"
 HOUR = 3600.0
+_ROUNDING = 1e-9  # relative: three times 0.1 are a little more than 0.3, and must fit into it
 _SHORTEST = 600.0  # seconds: a machine takes minutes until it is ready, so less is no time to measure in
 
 
@@ -80,7 +82,7 @@ class Budget:
                 )
         hourly = sum(price.per_hour for price in prices)
         whole = hourly * seconds / HOUR
-        if whole <= self.amount:
+        if not self._is_exceeded_by(whole):
             return
         fits = self.amount / hourly * HOUR
         machines = "one machine" if len(prices) == 1 else f"{len(prices)} machines"
@@ -88,7 +90,7 @@ class Budget:
             f"{FLAG}: {machines} at {hourly:.6g} {self.currency} an hour cost up to {whole:.4g} {self.currency} in "
             f"{seconds / 60:.0f} min, more than {self.amount:.6g} {self.currency}",
             remedy=(
-                f"--lease {fits / 60:.0f}min fits, or give a larger budget"
+                f"--lease {math.floor(fits / 60 * (1 + _ROUNDING))}min fits, or give a larger budget"
                 if fits >= _SHORTEST
                 else "give a larger budget, or fewer or smaller machines: less than 10 min is no time to measure in"
             ),
@@ -105,7 +107,7 @@ class Budget:
             start = before.start if before else now
             wanted = _Held(per_hour=per_hour, start=start, end=max(start, now + seconds))
             others = self._spent + sum(one.cost for name, one in self._held.items() if name != token)
-            if self.amount is not None and others + wanted.cost > self.amount * (1 + 1e-9):
+            if self._is_exceeded_by(others + wanted.cost):
                 return False
             self._held[token] = wanted
             return True
@@ -131,6 +133,9 @@ class Budget:
             cost = replace(one, end=max(one.start, self._clock())).cost
             self._spent += cost
             return cost
+
+    def _is_exceeded_by(self, cost: float) -> bool:
+        return self.amount is not None and cost > self.amount * (1 + _ROUNDING)
 
     def describe(self) -> str:
         """What was spent of what there is."""

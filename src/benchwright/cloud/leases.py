@@ -22,6 +22,7 @@ BOOT = 600.0  # seconds until a machine that was ordered must be up
 _PAUSE = 2.0  # seconds between two looks at a machine that is on its way
 _ENDING = 120.0  # seconds in which an ended machine must be seen to end
 _REFUSED = ("capacity", "throttled", "quota", "login", "shape")  # kinds after which no machine was made
+SETTLE = 300.0  # seconds after which a machine that was ordered and is not seen was never made
 _LEAST = 300.0  # seconds that must be left of a machine that is started again
 
 
@@ -101,7 +102,8 @@ def lease(
             book.created(created)
             say(f"{created.id} is booting")
             up = _wait_for(provider, created.id, created.region, InstanceState.RUNNING, sleep)
-            instance = replace(up, login=up.login or created.login)
+            # Some clouds tell these of a machine only when it is created.
+            instance = replace(up, login=up.login or created.login, image=up.image or created.image)
             book.running(instance)
         except BaseException as error:
             is_refused = isinstance(error, CloudError) and error.kind in _REFUSED and not attempt.may_exist
@@ -135,17 +137,32 @@ def resume(machine: LedgerMachine, *, provider: CloudProvider, ledger: CloudLedg
     except BaseException:
         held.close()
         raise
-    instance = replace(instance, login=instance.login or machine.login)
+    instance = replace(instance, login=instance.login or machine.login, image=instance.image or machine.image)
     return Lease(
         order=machine.order, instance=instance, price=machine.price, provider=provider, ledger=book, _held=held
     )
 
 
-def end(machine: LedgerMachine, *, provider: CloudProvider, ledger: CloudLedger, reason: str = "") -> bool:
-    """Ends the machine of the ledger, wherever it is; returns whether there was one."""
+def end(
+    machine: LedgerMachine,
+    *,
+    provider: CloudProvider,
+    ledger: CloudLedger,
+    reason: str = "",
+    now: datetime | None = None,
+) -> bool:
+    """Ends the machine of the ledger, wherever it is; returns whether there was one.
+
+    An order that is too new to be settled stays as it is, and is an error.
+    """
     if machine.id:  # before the first question: whatever ends this process now, `sweep` carries it out
-        ledger.note(LedgerEvent.ENDING, machine.token, reason=reason)
+        _announce_end(ledger, machine.token, reason)
     instances = look_for(machine, provider)
+    if not instances and is_unsettled(machine, now or datetime.now(UTC)):
+        raise CloudError(
+            f"it was ordered at {machine.ordered_at}, and no machine is seen yet",
+            remedy="one may still appear: run `benchwright cloud sweep` in five minutes",
+        )
     for instance in instances:
         if not machine.id:
             ledger.created(instance)
@@ -153,6 +170,12 @@ def end(machine: LedgerMachine, *, provider: CloudProvider, ledger: CloudLedger,
     if not instances:
         write_off(machine, provider=provider, ledger=ledger, reason=reason)
     return bool(instances)
+
+
+def is_unsettled(machine: LedgerMachine, now: datetime) -> bool:
+    """Whether an order, to which no answer was written down, is so new that its machine may still appear."""
+    age = (now - datetime.fromisoformat(machine.ordered_at)).total_seconds()
+    return not machine.id and abs(age) < SETTLE  # an order of the future is one of a clock that was set back
 
 
 def write_off(machine: LedgerMachine, *, provider: CloudProvider, ledger: CloudLedger, reason: str = "") -> None:
@@ -202,19 +225,35 @@ def start(machine: LedgerMachine, *, provider: CloudProvider, ledger: CloudLedge
 
 
 def _end(provider: CloudProvider, ledger: CloudLedger, instance: Instance, reason: str, sleep: Sleep) -> None:
-    ledger.note(LedgerEvent.ENDING, instance.token, reason=reason)
+    _announce_end(ledger, instance.token, reason)
     ask_patiently(lambda: provider.end(instance.id, instance.region), sleep=sleep)
     waited = 0.0
     while waited < _ENDING:
         now = ask_patiently(lambda: provider.get(instance.id, instance.region), sleep=sleep)
         if now is None or now.is_gone:
-            ledger.note(LedgerEvent.ENDED, instance.token, reason=reason)
+            _confirm_end(ledger, instance, reason)
             return
         sleep(_PAUSE)
         waited += _PAUSE
     raise CloudError(
         f"{instance.id} was told to end {_ENDING:g} s ago and is still there", remedy="benchwright cloud sweep"
     )
+
+
+def _announce_end(ledger: CloudLedger, token: str, reason: str) -> None:
+    """Writes down that a machine is to end, where that can be written: a full disk must not keep it up."""
+    with contextlib.suppress(OptionError):
+        ledger.note(LedgerEvent.ENDING, token, reason=reason)
+
+
+def _confirm_end(ledger: CloudLedger, instance: Instance, reason: str) -> None:
+    try:
+        ledger.note(LedgerEvent.ENDED, instance.token, reason=reason)
+    except OptionError as error:
+        raise OptionError(
+            f"{instance.id} has ended, but the ledger does not say so: {error.message}",
+            remedy="make room, and run `benchwright cloud sweep`: it writes that down",
+        ) from None
 
 
 def _abandon(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -19,13 +20,15 @@ from benchwright import config, schema
 from benchwright.cloud.orders import Instance, Order, instant
 from benchwright.errors import DecodeError, OptionError, did_you_mean
 from benchwright.records.prices import Price
-from benchwright.system import json_lines, locks, whole_files
+from benchwright.system import json_lines, locks, streams, whole_files
 
 VARIABLE = "BENCHWRIGHT_CLOUD_LEDGER"  # names another file
 VERSION = 1
 PATIENCE = 30.0  # seconds to wait for another process that writes its line
 _SECRET = ("user_data", "public_key")
 _PRIVATE = 0o600
+_TOKEN = re.compile(r"[0-9a-f]{32}")  # it names a file: who holds the order
+_NONSENSE = (KeyError, ValueError, TypeError, AttributeError, DecodeError)  # of a line that is none of ours
 
 
 class LedgerEvent(StrEnum):
@@ -138,15 +141,11 @@ class CloudLedger:
 
     def machines(self) -> list[LedgerMachine]:
         """Every order that was written down, in order of time. A line that cannot be read is passed by."""
-        found: dict[str, LedgerMachine] = {}
-        for told in self._read():
-            token = str(told["token"])
-            with contextlib.suppress(KeyError, ValueError, TypeError, AttributeError, DecodeError):
-                before = found.get(token)
-                after = _first(told) if told["event"] == LedgerEvent.ORDERED else before and _next(before, told)
-                if after is not None:
-                    found[token] = after
-        return list(found.values())
+        return list(self._replay()[0].values())
+
+    def unread_lines(self) -> list[int]:
+        """The numbers of lines that cannot be read, and may have been orders; 1 is the first."""
+        return self._replay()[1]
 
     def open_machines(self) -> list[LedgerMachine]:
         """Those of which a machine may still be there."""
@@ -225,14 +224,26 @@ class CloudLedger:
         if is_new:
             whole_files.sync_folder(self.path.parent)
 
-    def _read(self) -> Iterator[dict[str, Any]]:
-        try:
-            for _, value in json_lines.read_lines(self.path):
-                # A line that another process is still writing, or one that was cut off, is no JSON.
-                if isinstance(value, dict) and {"event", "token", "at"} <= value.keys():
-                    yield value
-        except FileNotFoundError:
-            return
+    def _replay(self) -> tuple[dict[str, LedgerMachine], list[int]]:
+        """Each order as its lines leave it, by its token; and the numbers of lines that say nothing."""
+        found: dict[str, LedgerMachine] = {}
+        unread: list[int] = []
+        number, value = 0, None
+        with contextlib.suppress(FileNotFoundError):
+            for number, value in json_lines.read_lines(self.path):
+                if not isinstance(value, dict) or not {"event", "token", "at"} <= value.keys():
+                    unread.append(number)
+                elif value["event"] == LedgerEvent.ORDERED:
+                    try:
+                        found[str(value["token"])] = _first(value)
+                    except _NONSENSE:
+                        unread.append(number)
+                elif before := found.get(str(value["token"])):
+                    with contextlib.suppress(*_NONSENSE):  # as an event that only a newer version knows
+                        found[before.token] = _next(before, value)
+        if unread and unread[-1] == number and not isinstance(value, streams.TooLargeError):
+            unread.pop()  # another process is still writing it; or it was cut off, and so nothing was ordered
+        return found, unread
 
 
 def ledger_path() -> Path:
@@ -244,9 +255,15 @@ def ledger_path() -> Path:
 def _first(told: dict[str, Any]) -> LedgerMachine:
     known = {field.name for field in fields(Order)} - set(_SECRET)
     order = schema.decode(Order, {name: value for name, value in told["order"].items() if name in known})
-    price = schema.decode(Price, told["price"]) if told.get("price") else None
+    price = None
+    with contextlib.suppress(DecodeError):  # a machine of which nobody knows what it costs is a machine all the same
+        price = schema.decode(Price, told["price"]) if told.get("price") else None
     at = _instant(told["at"])
-    if order.token != told["token"] or (order.expires and not _instant(order.expires)):
+    if (
+        order.token != told["token"]
+        or not _TOKEN.fullmatch(order.token)
+        or (order.expires and not _instant(order.expires))
+    ):
         raise ValueError("this is no line of ours")
     return LedgerMachine(order=order, price=price, payer=str(told.get("payer", "")), at=at, ordered_at=at)
 

@@ -13,8 +13,6 @@ from benchwright.cloud.orders import Instance
 from benchwright.cloud.provider import CloudProvider
 from benchwright.errors import BenchwrightError
 
-SETTLE = 300.0  # seconds after which a machine that was ordered and is not seen was never made
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweptMachine:
@@ -36,11 +34,12 @@ class SweepReport:
     left: list[SweptMachine] = field(default_factory=list)
     unsettled: list[SweptMachine] = field(default_factory=list)
     failed: list[SweptMachine] = field(default_factory=list)
+    unread: list[int] = field(default_factory=list)  # lines of the ledger that cannot be read
 
     @property
     def is_clean(self) -> bool:
         """Whether nothing is left of which it is not known whether it should be."""
-        return not self.unsettled and not self.failed
+        return not self.unsettled and not self.failed and not self.unread
 
 
 def sweep(
@@ -58,7 +57,7 @@ def sweep(
     ledger only when the expiry on its own label is past.
     """
     book, moment, report = ledger or CloudLedger(), now or datetime.now(UTC), SweepReport()
-    machines = book.machines()
+    machines, report.unread = book.machines(), book.unread_lines()
     for provider_name, region in sorted({*places, *((one.order.provider, one.order.region) for one in machines)}):
         here = [one for one in machines if (one.order.provider, one.order.region) == (provider_name, region)]
         is_named = (provider_name, region) in set(places)
@@ -114,10 +113,15 @@ def _settle(
     is_dry: bool,
 ) -> None:
     """One machine of the ledger: ended, left, or found to be gone."""
-    order, is_held = machine.order, ledger.is_held(machine.token)
+    is_held = ledger.is_held(machine.token)
+    # Read again, after that question: whoever keeps a machine writes it down first, and only then lets go of it.
+    machine = ledger.get(machine.token) or machine
+    order = machine.order
     told = SweptMachine(name=machine.name, provider=order.provider, region=order.region, id=machine.id)
     try:
         found = leases.look_for(machine, provider)
+        if not found and not machine.is_open:
+            return  # it was ended while this looked elsewhere
         if found:
             told = replace(told, id=found[0].id)
         why = _why_end(machine, now, is_held=is_held)
@@ -126,13 +130,13 @@ def _settle(
             report.left.append(_because(told, f"until {order.expires}" if machine.is_kept else "its process lives"))
         elif not found and is_held:
             report.left.append(_because(told, "its process lives, and orders it now"))
-        elif not found and not machine.id and age < SETTLE:
+        elif not found and leases.is_unsettled(machine, now):
             report.unsettled.append(
                 _because(told, f"ordered {age:.0f} s ago, and no machine is seen yet: sweep again in five minutes")
             )
         else:
             if not is_dry:
-                leases.end(machine, provider=provider, ledger=ledger, reason=why)
+                leases.end(machine, provider=provider, ledger=ledger, reason=why, now=now)
             (report.ended if found else report.gone).append(_because(told, why or "it is gone"))
     except BenchwrightError as error:
         report.failed.append(_because(told, error.message))

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from benchwright import schema
 from benchwright.errors import DecodeError, OptionError
+from benchwright.exchange.importers.source_file import is_of_other_tool
 from benchwright.records import Run
 from benchwright.records.machines import Quarantine
 from benchwright.records.quarantine_marks import mark_run
@@ -51,7 +52,8 @@ def find_runs(reference: str, opened: Opener, read: Reader, *, samples: bool = T
     """
     path = Path(reference)
     if path.is_file() or ("/" in reference and path.is_dir()):
-        return list(read(reference)) if reference.endswith(_EXPORTED) else _import_foreign(reference)
+        is_ours = reference.endswith(_EXPORTED) and not is_of_other_tool(reference)
+        return list(read(reference)) if is_ours else _import_foreign(reference)
     if path.suffix in _ENDINGS and not reference.startswith(_OF_A_CASE):
         raise OptionError(f"{reference}: no such file", remedy="give a file that exists, or a run: `benchwright list`")
     store = opened()

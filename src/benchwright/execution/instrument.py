@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from benchwright import schema
 from benchwright.errors import did_you_mean
+from benchwright.execution import client_health
 from benchwright.execution.attempt import CopyAnswer
 from benchwright.execution.metrics import delivered_rate, intended_rate, loop_cost, pool_columns, value_of
 from benchwright.machine.monitors import Observation
@@ -63,7 +64,9 @@ def facts(
     if case.load.objectives:
         told["objectives"] = _judge_objectives(case, metrics)
     told.update(observation.unavailable)
-    told["verdict"] = _verdict(case, metrics, told)
+    faults = client_health.find_faults(answers, metrics)
+    reasons = ", ".join(fault.seen for fault in faults)
+    told["verdict"] = f"invalid: {reasons}" if faults else _verdict(case, metrics, told)
     return told
 
 
@@ -73,7 +76,7 @@ def warnings(
     """What a reader should know before trusting the numbers, each with what to do about it."""
     found = [*_runtime_warnings(answers), *_warmup_warnings(case, answers, told)]
     found += [*_percentile_warnings(metrics), *_speed_warnings(case, answers)]
-    found += _copy_warnings(case, metrics)
+    found += [*_copy_warnings(case, metrics), *client_health.warn_of(client_health.find_faults(answers, metrics))]
     if case.load.mode is Mode.OPEN:
         found += _open_loop_warnings(case, metrics, told)
     others, steal = _number(told["cpu_others_percent"]), _number(told["steal_percent"])

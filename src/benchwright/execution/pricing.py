@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from benchwright import schema
+from benchwright.errors import DecodeError
 from benchwright.execution.works import THROUGHPUT as THROUGHPUT
 from benchwright.execution.works import WALL_TIME, Work, works_of
 from benchwright.execution.works import rate_of as rate_of
 from benchwright.records import Better, Estimate, Metric, Result, ResultWarning
 from benchwright.records.costs import ENERGY_COST, ENERGY_PER_ITEM, ENERGY_PER_RUN, PER_MILLION, PER_RUN
 from benchwright.records.prices import Market, Price
+from benchwright.schema.soundness import LARGEST_AMOUNT
 
 COST = PER_MILLION
 TIMES = "price times"  # begins the method of a cost by a time, which grows with it
@@ -136,6 +139,9 @@ def warn_if_old(price: Price, today: date) -> ResultWarning | None:
     except ValueError:
         seen = f"the price of {price.name} has no date: nobody can tell whether it still holds"
         return ResultWarning(code=OLD_PRICE, seen=seen, remedy="write `fetched_at` beside it") if price.shape else None
+    if days < -1:  # somewhere it is tomorrow already
+        seen = f"the price is of a day that is still to come ({price.basis})"
+        return ResultWarning(code=OLD_PRICE, seen=seen, remedy="write the day on which it was looked up")
     most = 1 if price.market is Market.SPOT else OLD
     if days <= most:
         return None
@@ -147,11 +153,15 @@ def warn_if_old(price: Price, today: date) -> ResultWarning | None:
 
 
 def price_of_result(result: Result) -> Price | None:
-    """The price that a result was measured with."""
+    """The price that a result was measured with; None where it has none, or none that money can be reckoned with."""
     if isinstance(told := result.details.get("price"), dict):
-        return schema.decode(Price, told, where=f"result {result.id}: price")
+        with contextlib.suppress(DecodeError):  # a result may come from anywhere, and its numbers are good without it
+            return schema.decode(Price, told)
+        return None
     per_hour = result.details.get("cost_per_hour")
-    return Price.bare(float(per_hour)) if isinstance(per_hour, int | float) and per_hour > 0 else None
+    if not isinstance(per_hour, int | float) or not 0 < per_hour <= LARGEST_AMOUNT:
+        return None
+    return Price.bare(float(per_hour))
 
 
 def items_per_call(result: Result) -> int:

@@ -48,6 +48,8 @@ MODULES = (
     "stats/steady.py",
     "stats/summary.py",
     "system/__init__.py",
+    "system/lent_package.py",
+    "system/masking.py",
     "system/orphans.py",
     "system/process.py",
     "system/program_output.py",

@@ -12,7 +12,7 @@ from benchwright.units.money import parse_money as parse_money
 
 def is_amount(text: str) -> bool:
     """Whether a text is meant as an amount, and not as the name of something that has a price."""
-    return bool(re.match(r"\s*[$€£¥]?\s*[\d.]", text))
+    return bool(re.match(r"\s*[-+]?\s*[$€£¥]?\s*[\d.]", text))
 
 
 def parse_price(text: str, *, what: str) -> Price:

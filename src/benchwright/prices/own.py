@@ -21,6 +21,7 @@ from typing import Any
 from benchwright.errors import DecodeError, OptionError
 from benchwright.prices.amounts import parse_money
 from benchwright.records.prices import HOURS, Market, Price
+from benchwright.schema.soundness import LARGEST_AMOUNT, price_flaw
 from benchwright.targets.specs import validator
 from benchwright.targets.specs.places import PlacedDocument, errors, read
 from benchwright.units import parse_percent, parse_quantity
@@ -117,8 +118,10 @@ def _texts(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tupl
 def _price(told: Mapping[str, Any], document: PlacedDocument, number: int) -> Price:
     at = document.at("prices", number)
     amount = float(told["amount"])
-    if not amount > 0:
-        raise DecodeError(f"{at}: the amount must be more than 0", remedy="leave out what you do not know")
+    if not 0 < amount <= LARGEST_AMOUNT:
+        raise DecodeError(
+            f"{at}: the amount must be more than 0, and one that somebody pays", remedy="leave out what you do not know"
+        )
     return Price(
         provider=told["provider"].lower(),
         shape=told["shape"],
@@ -142,22 +145,25 @@ def _machine(name: str, told: Mapping[str, Any], document: PlacedDocument) -> Pr
         raise DecodeError(f"{at}: {error.message}", remedy=error.remedy) from None
     if not life > 0:
         raise DecodeError(f"{at}: the lifetime must be more than 0", remedy="write it as 4y")
-    watts, tariff = float(told.get("watts", 0)), float(told.get("kilowatt_hour", 0))
-    if (watts > 0) != (tariff > 0):
+    watts, tariff = (told.get(word) for word in ("watts", "kilowatt_hour"))
+    if (watts is None) != (tariff is None) or any(value is not None and not value > 0 for value in (watts, tariff)):
         raise DecodeError(
             f"{at}: `watts` and `kilowatt_hour` belong together", remedy="write both, each more than 0, or neither"
         )
-    return Price(
+    found = Price(
         provider=OWN,
         shape=name,
         market=Market.OWN,
-        amount=paid / (life * use) + watts / 1000 * tariff,
+        amount=paid / (life * use) + (watts or 0) / 1000 * (tariff or 0),
         currency=_currency(currency or "USD", at),
         source=told.get("source", str(document.where)),
         fetched_at=_day(told.get("fetched_at", ""), at),
-        watts=watts or None,
-        kilowatt_hour=tariff or None,
+        watts=None if watts is None else float(watts),
+        kilowatt_hour=None if tariff is None else float(tariff),
     )
+    if flaw := price_flaw(found):
+        raise DecodeError(f"{at}: it comes to {flaw}", remedy="check its price and its lifetime")
+    return found
 
 
 def _currency(text: str, at: str) -> str:

@@ -79,14 +79,20 @@ def open_book(own: OwnPrices | None = None, provider: str = "") -> PriceBook:
 
 def find_price(text: str, *, what: str = "--price") -> Price:
     """The price that somebody names: an amount, one's own machine, or a shape of a provider."""
+    own = None
     if is_amount(text):
-        return parse_price(text, what=what)
-    own = load_own()
+        try:
+            return parse_price(text, what=what)
+        except OptionError:
+            own = load_own()
+            if text not in own.machines:  # one may be called 3090-box
+                raise
+    own = own or load_own()
+    if text in own.machines:
+        return own.machines[text]
     if text == HERE:
         wanted = _this_instance(what)
         return open_book(own, wanted.provider).get(wanted, what=what)
-    if text in own.machines:
-        return own.machines[text]
     if "/" not in text:
         known = (
             f"machines in {own.path}: {', '.join(own.machines)}" if own.machines else "no prices.yaml names a machine"

@@ -153,6 +153,7 @@ class Load:
     timeout: float | None = None
     seed: int = 0
     objectives: tuple[Objective, ...] = ()
+    ramp_to: float | None = None  # the rate at the end of the duration, which grows or falls to it evenly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchwright import schema
 from benchwright.analysis.best import FRONT
 from benchwright.analysis.costs import BreakEven, CostLine, Costs
+from benchwright.analysis.price_changes import describe_price
 from benchwright.execution.pricing import JOULES
 from benchwright.records.costs import ENERGY_COST, ENERGY_PER_ITEM, ENERGY_PER_RUN
 from benchwright.records.prices import Market
@@ -45,27 +47,39 @@ def show_costs(console: Console, found: Costs) -> None:
 
 def sentences(found: Costs) -> list[str]:
     """What follows from the table, and what it rests on."""
-    said = [_choice(found)] if found.best is not None else []
-    front = [found.lines[i] for i, one in enumerate(found.standings) if one and one.state == FRONT]
+    names = _names(found.lines)
+    said = [_choice(found, names)] if found.best is not None else []
+    front = [names[i] for i, one in enumerate(found.standings) if one and one.state == FRONT]
     if len(front) > 1:
         told = found.time_words.removeprefix("median ")
-        said.append(f"Best in cost and {told} together: {'; '.join(_name(line) for line in front)}")
-    said += [_break_even(one) for one in found.break_evens]
-    broken = [line for line in found.lines if not line.is_kept]
+        said.append(f"Best in cost and {told} together: {'; '.join(front)}")
+    cases = {one.small.row.key for one in found.break_evens}
+    said += [_break_even(one, is_alone=len(cases) == 1) for one in found.break_evens]
+    apart = [names[i] for i in found.apart]
+    if apart:
+        said.append(f"Not compared, as paid in another currency or for other work: {'; '.join(apart)}")
+    broken = [names[i] for i, line in enumerate(found.lines) if not line.is_kept]
     if broken:
-        said.append(f"Not compared, as an objective does not hold for sure: {'; '.join(map(_name, broken))}")
-    bases = dict.fromkeys(line.price.basis for line in found.lines)
+        said.append(f"Not compared, as an objective does not hold for sure: {'; '.join(broken)}")
     said += [_what_if(found.lines), *_energies(found.lines)]
-    if bases:
-        used = {line.utilisation for line in found.lines}
-        share = ", ".join(f"{one:.0%}" for one in sorted(used))
-        said.append(f"It rests on: {'; '.join(bases)}; machines that work {share} of their time")
+    if found.doubts:
+        said.append(f"Old prices: {'; '.join(map(printable, found.doubts))}")
+    said.append(_describe_bases(found.lines))
     said = [one for one in said if one]
     for left in found.left[:_MOST_LEFT]:
         said.append(f"No cost for {printable(left.label)}: {printable(left.reason)}")
     if len(found.left) > _MOST_LEFT:
         said.append(f"and for {len(found.left) - _MOST_LEFT} more")
     return said
+
+
+def _describe_bases(lines: tuple[CostLine, ...]) -> str:
+    """What the costs rest on: each price with its source, and how much of its time a machine works."""
+    if not lines:
+        return ""
+    bases = dict.fromkeys(printable(describe_price(line.price)) for line in lines)
+    share = ", ".join(f"{100 * one:.3g}%" for one in sorted({line.utilisation for line in lines}))
+    return f"It rests on: {'; '.join(bases)}; machines that work {share} of their time"
 
 
 def costs_data(found: Costs) -> dict[str, Any]:
@@ -88,6 +102,7 @@ def costs_data(found: Costs) -> dict[str, Any]:
                 "is_best": found.best is not None and i == found.best.place,
                 "is_tied": i in ties,
                 "is_kept": line.is_kept,
+                "is_apart": i in found.apart,
                 "is_what_if": line.is_what_if,
                 "standing": standing.state if (standing := found.standings[i]) else None,
                 "utilisation": line.utilisation,
@@ -99,8 +114,16 @@ def costs_data(found: Costs) -> dict[str, Any]:
         ],
         "left": [{"case": left.label, "reason": left.reason} for left in found.left],
         "break_evens": [
-            {"small": _name(one.small), "large": _name(one.large), "load": one.load} for one in found.break_evens
+            {
+                "small": _name(one.small),
+                "large": _name(one.large),
+                "load": one.load,
+                "band": one.band,
+                "piece": one.small.work.piece,
+            }
+            for one in found.break_evens
         ],
+        "doubts": list(found.doubts),
     }
 
 
@@ -166,24 +189,39 @@ def _costs(lines: tuple[CostLine, ...]) -> list[str]:
     return shown
 
 
-def _choice(found: Costs) -> str:
+def _choice(found: Costs, names: Sequence[str]) -> str:
     assert found.best is not None
-    best = found.lines[found.best.place]
-    if not found.best.ties:
-        return f"Cheapest: {_name(best)}"
-    alike = [best, *(found.lines[i] for i in found.best.ties)]
-    return f"Cheapest: one of {len(alike)} that cannot be told apart: {'; '.join(map(_name, alike))}"
+    alike = [names[i] for i in (found.best.place, *found.best.ties)]
+    if len(alike) == 1:
+        return f"Cheapest: {alike[0]}"
+    return f"Cheapest: one of {len(alike)} that cannot be told apart: {'; '.join(alike)}"
 
 
-def _break_even(one: BreakEven) -> str:
-    small, large = _machine(one.small), _machine(one.large)
-    if one.load is None:
-        return f"{large} is at no load cheaper than as many {small} as it takes"
-    return f"Above {format_number(one.load)} items a second {large} is cheaper than {small} (by points, whole machines)"
+def _break_even(one: BreakEven, *, is_alone: bool) -> str:
+    """From which load on the larger machine is worth it; with the case, where there are several."""
+    case = "" if is_alone else f"{printable(one.small.row.label)}: "
+    large, as_many = _machine(one.large), f"as many {_machine(one.small)} as it takes"
+    band = f"from {format_number(one.band[0])} to {format_number(one.band[1])}" if one.band else ""
+    unit, how = f"{one.small.work.piece}s a second", "(by points, whole machines)"
+    if one.load is not None:
+        sooner = f", and less {band} already" if one.band and one.band[0] < one.load else ""
+        return f"{case}Above {format_number(one.load)} {unit} {large} costs no more than {as_many}{sooner} {how}"
+    if band:
+        return f"{case}{large} is cheaper than {as_many} at some loads alone, as {band} {unit} {how}"
+    return f"{case}{large} is at no load cheaper than {as_many}"
 
 
 def _machine(line: CostLine) -> str:
     return printable(f"{line.price.name}, {line.price.market.value}")
+
+
+def _names(lines: Sequence[CostLine]) -> list[str]:
+    """A name for each line; of those that would have the same one, with the run."""
+    names = [_name(line) for line in lines]
+    return [
+        f"{name} ({printable(line.run)})" if names.count(name) > 1 else name
+        for name, line in zip(names, lines, strict=True)
+    ]
 
 
 def _name(line: CostLine) -> str:

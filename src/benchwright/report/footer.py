@@ -43,8 +43,9 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
     for said in answers.summary(table):
         _line(console, said)
     if stated := notes.describe_instrument(run.results):
-        calm = stated.startswith("trustworthy")
-        _line(console, f"Instrument: {stated}", "dim" if calm else "yellow")
+        colours = {"trustworthy": "dim", "invalid": "red"}
+        colour = next((colour for word, colour in colours.items() if stated.startswith(word)), "yellow")
+        _line(console, f"Instrument: {stated}", colour)
     for said in (*describe_instances(table), *describe_leases(run.results), *notes.list_files(run.results)):
         _line(console, said)
     if next_steps:

@@ -144,7 +144,7 @@ def _head(run: Run, projects: Projects) -> str:
 
 
 def _mood(stated: str) -> str:
-    return "good" if stated.startswith("trustworthy") else "bad" if stated.startswith("unreliable") else ""
+    return "good" if stated.startswith("trustworthy") else "bad" if stated.startswith(("unreliable", "invalid")) else ""
 
 
 def _objectives(table: Sequence[Row]) -> str:

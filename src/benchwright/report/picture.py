@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchwright.analysis.costs import Costs
+from benchwright.analysis.costs import CostLine, Costs
 from benchwright.analysis.knee import LATENCY, find_knee, sweeps
 from benchwright.analysis.rows import Row
 from benchwright.analysis.scaling import pareto_front
@@ -99,8 +99,17 @@ def write_costs(found: Costs, path: Path) -> Path:
     axes.set_ylim(bottom=0)
     axes.grid(visible=True, linewidth=0.4, alpha=0.6)
     axes.set_title(f"Cost against {found.time_words}; the line joins the Pareto front", fontsize=9, loc="left")
+    figure.supxlabel(_basis(shown), fontsize=6, x=0.01, ha="left")
     figure.savefig(path)
     return path
+
+
+def _basis(shown: Sequence[CostLine]) -> str:
+    """Of which days the prices are, which a picture that is passed on must say itself."""
+    days = sorted({line.price.fetched_at or "no date that is known" for line in shown})
+    what_if = "; what if: not measured on these shapes" if any(line.is_what_if for line in shown) else ""
+    share = ", ".join(f"{100 * one:.3g}%" for one in sorted({line.utilisation for line in shown}))
+    return printable(f"Prices of {', '.join(days[:3])}; machines that work {share} of their time{what_if}")
 
 
 def _mark(axes: Any, row: Row, latency: str, across: float, up: float) -> tuple[float, float]:

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from benchwright.records import Estimate, Histogram, Metric, Result, Samples, Timeline
+from benchwright.records.prices import HOURS, Price
 
 LARGEST = 1e150  # of a measured value: beyond, sums and squares would overflow
+LARGEST_AMOUNT = 1e12  # of money, or of watts
 MOST_BITS = 30  # of a histogram's resolution
 _VALUE = 64  # bits of a nanosecond count
 
@@ -72,10 +74,22 @@ def timeline_flaw(timeline: Timeline) -> str:
     return "" if seconds == values else f"{values:,} values at {seconds:,} instants"
 
 
+def price_flaw(price: Price) -> str:
+    """Says what is wrong with a price; "" when nothing is. An amount of 0 is one that nobody knows."""
+    if price.per not in HOURS:
+        return f"per {price.per[:20]!r} is not a time"
+    if not 0 < price.amount <= LARGEST_AMOUNT:
+        return f"an amount of {price.amount:g}"
+    if any(value is not None and not 0 < value <= LARGEST_AMOUNT for value in (price.watts, price.kilowatt_hour)):
+        return "a power, or a price of it, that is not above 0"
+    return ""
+
+
 CHECKS: dict[type, Callable[[Any], str]] = {
     Estimate: estimate_flaw,
     Histogram: histogram_flaw,
     Metric: metric_flaw,
+    Price: price_flaw,
     Result: result_flaw,
     Samples: samples_flaw,
     Timeline: timeline_flaw,

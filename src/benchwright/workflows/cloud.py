@@ -14,13 +14,14 @@ from benchwright.cloud.ledger import CloudLedger, LedgerEvent, LedgerMachine
 from benchwright.cloud.orders import Instance, MachineShape, Order, make_order
 from benchwright.cloud.provider import CloudProvider
 from benchwright.errors import BenchwrightError, OptionError
+from benchwright.execution.hosts.cloud_fleet import SHORTEST_LEASE
 from benchwright.prices import shelf
 from benchwright.prices.book import WantedPrice
 from benchwright.prices.machine_text import WantedMachine, parse_machine
 from benchwright.records.prices import Price
 from benchwright.system.interrupts import Interrupt
 
-SHORTEST, LONGEST = 300.0, 30 * 86400.0  # seconds that a machine may be ordered for
+SHORTEST, LONGEST = SHORTEST_LEASE, 30 * 86400.0  # seconds that a machine may be ordered for
 _KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
 _LARGEST_KEY = 16 << 10  # bytes
 

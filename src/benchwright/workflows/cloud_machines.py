@@ -35,6 +35,7 @@ def fleet_of(
         LEASE,
         LONGEST_LEASE,
         MOST_INSTANCES,
+        SHORTEST_LEASE,
         CloudFleet,
         CloudTerms,
     )
@@ -43,6 +44,11 @@ def fleet_of(
     if seconds > LONGEST_LEASE:
         raise OptionError(
             f"--lease: {lease} is longer than {LONGEST_LEASE / 86400:.0f} days", remedy="write --lease 2h"
+        )
+    if seconds < SHORTEST_LEASE:
+        raise OptionError(
+            f"--lease: {lease} is over before a machine is up",
+            remedy=f"give it {SHORTEST_LEASE / 60:.0f} minutes at least, as --lease 1h",
         )
     if not 1 <= instances <= MOST_INSTANCES:
         raise OptionError(f"--instances: {instances} is not from 1 to {MOST_INSTANCES}")

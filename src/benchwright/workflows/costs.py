@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from benchwright.analysis.costs import CostLine, Costs, Left, check_metric, cost_line, summarise_costs
 from benchwright.analysis.rows import Row, rows
 from benchwright.errors import OptionError, did_you_mean
+from benchwright.execution import pricing
 from benchwright.execution.pricing import price_of_result
 from benchwright.prices import shelf
 from benchwright.prices.book import PriceBook, WantedPrice
@@ -40,9 +42,14 @@ def find_costs(runs: Mapping[str, Run], request: CostRequest) -> Costs:
                 found.append(Left(label=f"{row.label} of run {name}", reason="it was not measured"))
                 continue
             prices = [*named.of(name, row, request.markets)]
+            label = f"{row.label} of run {name}"
             if not prices:
                 reason = "nobody said what its machine costs: --price PRICE, or --price-of NAME=PRICE"
-                found.append(Left(label=f"{row.label} of run {name}", reason=reason))
+                found.append(Left(label=label, reason=reason))
+            known = {price.market for price in prices}
+            for market in (one for one in request.markets if prices and one not in known):
+                what = prices[0].name if prices[0].shape else "an amount that was given"
+                found.append(Left(label=label, reason=f"no price of {what} on the market {market.value} is known"))
             found += [
                 cost_line(
                     name,
@@ -56,7 +63,14 @@ def find_costs(runs: Mapping[str, Run], request: CostRequest) -> Costs:
                 for price in prices
             ]
     named.refuse_unused()
-    return summarise_costs(found)
+    return _doubt_prices(summarise_costs(found))
+
+
+def _doubt_prices(costs: Costs) -> Costs:
+    """Costs that say which of their prices are too old, or of no day that is known."""
+    today = datetime.now(UTC).date()
+    doubts = [pricing.warn_if_old(price, today) for price in dict.fromkeys(line.price for line in costs.lines)]
+    return replace(costs, doubts=tuple(dict.fromkeys(one.seen for one in doubts if one)))
 
 
 class _Prices:

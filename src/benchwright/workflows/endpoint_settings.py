@@ -30,6 +30,11 @@ def endpoint_values(
     options: dict[str, Scalar] = {
         name: str(Path(text).expanduser().absolute()) if name in _FILES else text for name, text in plain.items()
     }
+    if plain.get("body", "").startswith("@"):
+        file = Path(plain["body"][1:]).expanduser().absolute()
+        options["body"] = f"@{file}"
+        if not file.is_file():
+            raise OptionError(f"--body: there is no file {file}", remedy="@ names a file; JSON begins with {")
     for name in (name for name in ("data", "tokenizer") if name in plain):
         if not Path(plain[name].partition("::")[0]).expanduser().exists():
             raise OptionError(f"--{name}: there is no file {plain[name]}")

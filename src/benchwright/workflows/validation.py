@@ -141,6 +141,8 @@ def _check_arrivals(request: Request) -> None:
         raise OptionError("a trace sets the rate itself", remedy="give --rate or --trace, not both")
     if load.arrivals is Arrivals.CONSTANT and not rated and load.mode is not Mode.OPEN:
         raise OptionError("--arrivals applies to an open loop only", remedy="add --rate 200")
+    if load.ramp_to is not None and (not rated or load.samples is not None or load.arrivals is Arrivals.TRACE):
+        raise OptionError("--ramp-to goes on from a rate, for a time", remedy="give --rate and --duration with it")
     if load.mode is Mode.OPEN and load.arrivals is not Arrivals.TRACE and not load.find_rate and None in request.rates:
         raise OptionError("an open loop needs a rate", remedy="add --rate 200")
 

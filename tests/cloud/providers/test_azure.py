@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
-import os
 import ssl
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from azure_cloud import REGION, SECRET, SUBSCRIPTION, AzureCloud, make_certificate
-from benchwright.cloud.orders import InstanceState, MachineShape, instant
-from benchwright.cloud.providers import azure_client
+import azure_cloud
+from azure_cloud import REGION, SUBSCRIPTION, make_certificate
+from benchwright.cloud.orders import InstanceState, instant
 from benchwright.cloud.providers.azure import Azure
 from benchwright.errors import CloudError, OptionError
 from benchwright.records.prices import Market
-from cloud_contract import KEY, TOKEN, USER_DATA, CloudContract, Stage, usual_order
-from cloud_peer import Fault, serving_cloud
+from cloud_contract import KEY, TOKEN, USER_DATA, CloudContract, Stage
+from cloud_peer import Fault
 
 NAME = f"benchwright-{TOKEN}"
 
@@ -33,33 +31,8 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, P
 
 @pytest.fixture
 def stage(secured: tuple[ssl.SSLContext, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    peer = AzureCloud()
-    program = tmp_path / "az"  # the login is az's, as at most desks
-    token = json.dumps({"accessToken": SECRET, "expires_on": 4102444800, "tokenType": "Bearer"})
-    program.write_text(f"#!/bin/sh\necho '{token}'\n", encoding="utf-8")
-    program.chmod(0o755)
-    monkeypatch.setattr(azure_client, "PAUSE", 0.0)
-    for name in ("AZURE_SUBSCRIPTION_ID", "AZURE_DEFAULTS_LOCATION", "AZURE_DEFAULTS_GROUP"):
-        monkeypatch.delenv(name, raising=False)
-    with serving_cloud(peer, secured[0]):
-        monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-        monkeypatch.setenv("AZURE_TOKEN_CREDENTIALS", "AzureCliCredential")
-        monkeypatch.setenv("AZURE_CONFIG_DIR", str(tmp_path))
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(secured[1]))
-        monkeypatch.setenv("BENCHWRIGHT_AZURE_ENDPOINT", peer.url)
-        profile = {"subscriptions": [{"id": "another"}, {"id": SUBSCRIPTION, "isDefault": True}]}
-        (tmp_path / "azureProfile.json").write_text("\ufeff" + json.dumps(profile), encoding="utf-8")
-        yield Stage(
-            make=Azure,
-            peer=peer,
-            order=usual_order(provider="azure", shape="Standard_D2s_v5", region=REGION),
-            shape=MachineShape(
-                provider="azure", name="Standard_D2s_v5", region=REGION, vcpus=2, cores=1, memory_bytes=8 << 30
-            ),
-            misspelled="Standard_D2_v5",
-            nearest="Standard_D2s_v5",
-            secrets=(SECRET,),
-        )
+    with azure_cloud.staged(secured, tmp_path, monkeypatch) as found:
+        yield found
 
 
 class TestAzure(CloudContract):

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from benchwright.cloud.orders import MachineShape
+import google_cloud
 from benchwright.cloud.providers.google import Google
 from benchwright.errors import CloudError, OptionError
 from benchwright.records.prices import Market
-from cloud_contract import KEY, USER_DATA, CloudContract, Stage, usual_order
-from cloud_peer import serving_cloud
-from google_cloud import PROJECT, REGION, ZONES, GoogleCloud, key_file
+from cloud_contract import KEY, USER_DATA, CloudContract, Stage
+from google_cloud import PROJECT, REGION, ZONES, key_file
 
 
 @pytest.fixture(scope="module")
@@ -27,28 +26,8 @@ def login(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def stage(login: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    from google.oauth2.service_account import Credentials
-
-    # The library asks Google, in a thread of its own, in which regions the login may be used.
-    monkeypatch.setattr(Credentials, "_maybe_start_regional_access_boundary_refresh", lambda *_: None)
-    peer = GoogleCloud()
-    with serving_cloud(peer):
-        for name in ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "CLOUDSDK_COMPUTE_REGION"):
-            monkeypatch.delenv(name, raising=False)
-        monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
-        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(login))
-        monkeypatch.setenv("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE", f"{peer.url}/compute/v1/")
-        yield Stage(
-            make=Google,
-            peer=peer,
-            order=usual_order(provider="gcp", shape="c3-standard-4", region=REGION),
-            shape=MachineShape(
-                provider="gcp", name="c3-standard-4", region=REGION, vcpus=4, cores=2, memory_bytes=16 << 30
-            ),
-            misspelled="c3-standart-4",
-            nearest="c3-standard-4",
-            secrets=("PRIVATE KEY",),
-        )
+    with google_cloud.staged(login, tmp_path, monkeypatch) as found:
+        yield found
 
 
 class TestGoogle(CloudContract):

@@ -10,15 +10,12 @@ from typing import Any
 
 import pytest
 
-from benchwright.cloud.orders import MachineShape
+import oracle_cloud
 from benchwright.cloud.providers.oci import Oci
 from benchwright.errors import CloudError, OptionError
 from benchwright.records.prices import Market
-from cloud_contract import KEY, USER_DATA, CloudContract, Stage, usual_order
-from cloud_peer import serving_cloud
-from oracle_cloud import CHILD, DOMAINS, FINGERPRINT, REGION, TENANCY, OracleCloud, write_profile
-
-FLEXIBLE = "VM.Standard.E5.Flex.2.16"
+from cloud_contract import KEY, USER_DATA, CloudContract, Stage
+from oracle_cloud import CHILD, DOMAINS, FLEXIBLE, REGION, TENANCY, write_profile
 
 
 @pytest.fixture(scope="module")
@@ -28,21 +25,8 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def stage(profile: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    peer = OracleCloud()
-    for name in ("OCI_CLI_PROFILE", "OCI_CLI_AUTH", "OCI_CLI_REGION", "OCI_COMPARTMENT_ID"):
-        monkeypatch.delenv(name, raising=False)
-    with serving_cloud(peer):
-        monkeypatch.setenv("OCI_CLI_CONFIG_FILE", str(profile))
-        monkeypatch.setenv("BENCHWRIGHT_OCI_ENDPOINT", peer.url)
-        yield Stage(
-            make=Oci,
-            peer=peer,
-            order=usual_order(provider="oci", shape=FLEXIBLE, region=REGION),
-            shape=MachineShape(provider="oci", name=FLEXIBLE, region=REGION, vcpus=4, cores=2, memory_bytes=16 << 30),
-            misspelled="VM.Standart.E5.Flex.2.16",
-            nearest="VM.Standard.E5.Flex",
-            secrets=(FINGERPRINT,),
-        )
+    with oracle_cloud.staged(profile, monkeypatch) as found:
+        yield found
 
 
 class TestOci(CloudContract):

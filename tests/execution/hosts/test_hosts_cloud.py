@@ -27,9 +27,10 @@ from benchwright.execution.hosts import cloud_rental
 from benchwright.execution.hosts.cloud import CloudHost
 from benchwright.execution.hosts.cloud_fleet import CloudFleet, CloudTerms
 from benchwright.execution.rounds import Plan, execute
-from benchwright.records import Case, Load, Result, Run, Status, Target
+from benchwright.records import Result, Run, Status
 from benchwright.workflows import arguments
 from leased_machine import LeasedMachines, MetadataService
+from leased_runs import case, instance, measure
 
 Inside = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -40,32 +41,6 @@ def apart(machines: LeasedMachines, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(cloud_rental, "AGAIN", 0.1)
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
-
-
-def case(name: str = "case", ms: int = 1, samples: int = 3) -> Case:
-    target = Target(runtime="fake", uri=f"fake:constant?ms={ms}")
-    return Case(name=name, target=target, load=Load(samples=samples, warmup=0.0))
-
-
-def measure(
-    text: str,
-    *cases: Case,
-    fleet: CloudFleet | None = None,
-    listener: Callable[[Event], None] | None = None,
-    **plan: Any,
-) -> Run:
-    hosts = arguments.hosts(f"{text.partition('?')[0]}?python={sys.executable}&{text.partition('?')[2]}", fleet)
-    try:
-        return execute(Plan(cases=cases or (case(),), hosts=hosts, **plan), None, listener or (lambda event: None))
-    finally:
-        for host in hosts:
-            arguments.close_host(host)
-
-
-def instance(result: Result) -> dict[str, Any]:
-    told = result.environment.system["instance"]
-    assert isinstance(told, dict)
-    return told
 
 
 def fleet_with(provider: Any = None, **terms: Any) -> CloudFleet:
@@ -363,6 +338,7 @@ def test_what_a_lease_has_no_time_for_is_skipped_and_what_was_measured_is_kept(
         (["--host", "cloud:aws/c7i.large:spto"], "no market"),
         (["--host", "cloud:nowhere/c7i.large"], "unknown cloud"),
         (["--host", "cloud:aws/c7i.lrge@eu-central-1?image=ami-12c6146b"], "c7i.large"),
+        (["--host", f"cloud:aws/c7i.large@{REGION}", "--lease", "20s"], "over before a machine is up"),
         (["--host", "cloud:nobody"], "no machine 'nobody'"),
         (["--host", f"cloud:aws/c7i.large@{REGION}", "--keep", "Not A Name"], "cannot be the name"),
     ],

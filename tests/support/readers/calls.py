@@ -198,6 +198,14 @@ def trace(path: Path, draw: random.Random) -> None:
     arrivals._read_trace(records.Load(mode=records.Mode.OPEN, trace=str(path)))
 
 
+def prompts(path: Path, draw: random.Random) -> None:
+    from benchwright.worker.endpoints.exchanges import ExchangeSpec, make_exchanges
+
+    turns = draw.choice(("1", "2", "all"))
+    for each in make_exchanges(ExchangeSpec(source=str(path), turns=turns), 100):
+        repr(each).encode()
+
+
 def spooled(path: Path, draw: random.Random) -> None:
     from benchwright.store.remote import sender
     from benchwright.store.remote.spool import Spool

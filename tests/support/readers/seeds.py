@@ -261,6 +261,17 @@ samples = "90d"
 """
 INDEX = b"""{"version": "1", "model_name": "m", "model_configs": [{"filename": "a.onnx", "input_idx": 0,
  "batch_size": 1, "pipeline_size": 1, "performance_level": 1, "cast_mode": "", "compile_s": 1.0}]}"""
+DIALOGUES = b"""[{"id": "a", "conversations": [{"from": "human", "value": "One?"}, {"from": "gpt", "value": "1"}]},
+ {"conversations": [{"from": "system", "value": "Be"}, {"from": "human", "value": "Two?"}]}]"""
+PROMPTS = b"""{"prompt": "a", "max_tokens": 5, "seconds": 0.5}
+{"messages": [{"role": "user", "content": "b"}, {"role": "assistant", "content": "c"}], "seconds": 1}
+{"messages": [{"role": "user", "content": [{"type": "text", "text": "d"}, {"type": "image_url"}]}]}
+{"custom_id": "1", "body": {"model": "m", "messages": [{"role": "user", "content": "e"}], "max_tokens": 3}}
+"""
+REQUESTS = b"""{"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [0, 1]}
+{"timestamp": 27, "input_length": 20, "output_length": 6, "hash_ids": [0]}
+"""
+REQUEST_TABLE = b"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,37,4\n2023-11-16 18:15:47,9,5\n"
 PROCESS = b'{"time": 1.0, "cpu": 3.0, "rss": 100}\n{"time": 2.0, "cpu": 4.0, "rss": 110}\n'
 MARK = b'{"failure": {"kind": "a", "message": "b"}, "seconds": 1.5, "python": "/", "warnings": ["a"]}'
 PROJECT = b"""[project]

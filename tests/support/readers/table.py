@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import gzip
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchwright import schema
 from benchwright.stats import hdr, histogram
-from readers import answering, calls, mutations, packed, seeds, stores
+from readers import answering, calls, mutations, seeds, stores
+from readers.kinds import BYTES, TEXT, Reader
+from readers.models import MODELS
+from readers.served import SERVED
 
 ROOT = Path(__file__).parents[3]
 FILES = ROOT / "tests" / "exchange" / "files"
 MUTATIONS = {**vars(mutations), "by_cell": stores.by_cell}
-Call = Callable[[Path, random.Random], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
-    """Files of one kind: `file` is the name that they need, `bodies` are right ones, `modules` read them."""
-
-    file: str
-    bodies: Callable[[], list[bytes]]
-    call: Call
-    modules: tuple[str, ...]
-    ways: tuple[str, ...] = ("by_structure", "by_token", "by_byte")
-
-
-TEXT = ("by_token", "by_byte")
-BYTES = ("by_byte",)
 
 READERS: dict[str, Reader] = {
     "settings": Reader(
@@ -169,6 +154,31 @@ READERS: dict[str, Reader] = {
         modules=("exchange.importers.loadgen",),
         ways=TEXT,
     ),
+    "guidellm": Reader(
+        file="benchmarks.json",
+        bodies=seeds.of(FILES / "guidellm.json"),
+        call=calls.bring_as("guidellm"),
+        modules=(),
+    ),
+    "vllm": Reader(
+        file="a.json",
+        bodies=seeds.of(FILES / "vllm.json"),
+        call=calls.bring_as("vllm"),
+        modules=("exchange.importers.place",),
+    ),
+    "aiperf": Reader(
+        file="x_aiperf.json",
+        bodies=seeds.of(FILES / "aiperf" / "profile_export_aiperf.json"),
+        call=calls.bring_as("aiperf"),
+        modules=(),
+    ),
+    "aiperf records": Reader(
+        file="x.jsonl",
+        bodies=seeds.of(FILES / "aiperf" / "profile_export.jsonl"),
+        call=calls.bring_as("aiperf"),
+        modules=(),
+        ways=TEXT,
+    ),
     "perfzero summary": Reader(
         file="perfzero_summary.json",
         bodies=seeds.summary,
@@ -213,6 +223,23 @@ READERS: dict[str, Reader] = {
         bodies=lambda: [b"0.1\n0.2 # first\n\n0.5\n"],
         call=calls.trace,
         modules=("worker.engine.arrivals",),
+        ways=TEXT,
+    ),
+    "dialogues": Reader(
+        file="a.json", bodies=lambda: [seeds.DIALOGUES], call=calls.prompts, modules=("worker.endpoints.data_files",)
+    ),
+    "prompts": Reader(
+        file="a.jsonl",
+        bodies=lambda: [seeds.PROMPTS, seeds.REQUESTS],
+        call=calls.prompts,
+        modules=("worker.endpoints.data_files",),
+        ways=TEXT,
+    ),
+    "table of requests": Reader(
+        file="a.csv",
+        bodies=lambda: [seeds.REQUEST_TABLE, b'id,question\n1,"a, b"\n2,c\n'],
+        call=calls.prompts,
+        modules=("worker.endpoints.data_files",),
         ways=TEXT,
     ),
     "spool": Reader(
@@ -319,33 +346,8 @@ READERS: dict[str, Reader] = {
         call=calls.constructor,
         modules=("worker.runtimes.classes", "compat.perfzero.flags"),
     ),
-    "exported program": Reader(
-        file="model.pt2",
-        bodies=lambda: [seeds.EXPORTED],
-        call=calls.exported,
-        modules=("targets.signatures.exported",),
-        ways=("by_structure", "by_token", "by_byte"),
-    ),
-    "model": Reader(
-        file="model.onnx", bodies=seeds.models, call=calls.signature, modules=("targets.signatures.onnx",), ways=BYTES
-    ),
-    "openvino model": Reader(
-        file="model.xml",
-        bodies=lambda: [packed.OPENVINO],
-        call=calls.signature,
-        modules=("targets.signatures.openvino",),
-        ways=TEXT,
-    ),
-    "torchscript model": Reader(
-        file="model.pt",
-        bodies=packed.scripts,
-        call=calls.signature,
-        modules=("targets.signatures.torchscript",),
-        ways=BYTES,
-    ),
-    "archive": Reader(
-        file="model.tar", bodies=packed.archives, call=packed.unpack, modules=("fetch.members",), ways=BYTES
-    ),
+    **MODELS,
+    **SERVED,
     "accelerators": Reader(
         file="told",
         bodies=lambda: [b'{"card0": {"Card series": "a"}, "system": {"Driver version": "1"}}', b"1.0, A GPU\n"],

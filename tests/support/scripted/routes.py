@@ -135,6 +135,10 @@ def _infer(request: Request, path: str, house: House) -> Script:
     return Script(pieces=(Piece(body),), framing="length", headers=headers)
 
 
+def _about(request: Request, path: str, house: House) -> Script:
+    return as_json({"name": "scripted", "version": "1.0", "extensions": ["binary_tensor_data"]})
+
+
 def _described(request: Request, path: str, house: House) -> Script:
     return as_json(kserve.describe(path.split("/")[3]))
 
@@ -166,8 +170,9 @@ _ROUTES: list[tuple[str, str, _Route]] = [
     ("POST", "/v1/completions", _completion),
     ("POST", "/v1/embeddings", _embeddings),
     ("GET", "/v2/health/(?:live|ready)", _ready),
-    ("GET", "/v2/models/[^/]+", _described),
+    ("GET", "/v2", _about),
+    ("GET", "/v2/models/[^/]+(?:/versions/[^/]+)?", _described),
     ("GET", "/v2/models/[^/]+/ready", _ready),
-    ("POST", "/v2/models/[^/]+/infer", _infer),
+    ("POST", "/v2/models/[^/]+(?:/versions/[^/]+)?/infer", _infer),
     ("POST", "/echo", _echo),
 ]

@@ -12,7 +12,7 @@ from benchwright.errors import UserError
 from benchwright.records import ResultWarning
 from benchwright.worker.endpoints.exchanges import Exchange, ExchangeSpec, TokenRatio, make_exchanges
 
-MOONCAKE = [
+MOONCAKE: list[dict[str, Any]] = [
     {"timestamp": 0, "input_length": 1300, "output_length": 50, "hash_ids": [0, 1, 2]},
     {"timestamp": 0, "input_length": 700, "output_length": 60, "hash_ids": [0, 3]},
     {"timestamp": 3052, "input_length": 1400, "output_length": 70, "hash_ids": [0, 1, 4]},

@@ -114,3 +114,30 @@ def test_a_schedule_without_arrivals_for_all_is_refused(fields: dict[str, object
     with pytest.raises(OptionError, match=complaint) as caught:
         arrivals(_load(**fields))
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize("arrivals_are", [Arrivals.POISSON, Arrivals.CONSTANT])
+@pytest.mark.parametrize(("first", "last"), [(10.0, 1000.0), (1000.0, 10.0), (200.0, 200.0)])
+def test_a_ramp_has_its_arrivals_where_the_area_under_the_rate_is(
+    arrivals_are: Arrivals, first: float, last: float
+) -> None:
+    load = Load(mode=Mode.OPEN, rate=first, ramp_to=last, duration=10.0, arrivals=arrivals_are)
+    instants = arrivals(load)
+    assert list(instants) == sorted(instants) and instants[0] >= 0 and instants[-1] <= 10e9
+    for quarter in range(4):
+        begin, end = 2.5 * quarter, 2.5 * (quarter + 1)
+        expected = 2.5 * (first + (last - first) * (begin + end) / 2 / 10)
+        found = sum(begin * 1e9 <= instant < end * 1e9 for instant in instants)
+        assert abs(found - expected) <= 2 + (5 * expected**0.5 if arrivals_are is Arrivals.POISSON else 0)
+
+
+def test_a_ramp_without_an_end_is_refused() -> None:
+    with pytest.raises(OptionError, match="needs a duration"):
+        arrivals(Load(mode=Mode.OPEN, rate=1.0, ramp_to=2.0, samples=10))
+
+
+def test_a_trace_of_requests_is_for_served_models(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text('{"timestamp": 0, "input_length": 5, "output_length": 1}\n', encoding="utf-8")
+    with pytest.raises(OptionError, match="are for a served model"):
+        arrivals(Load(mode=Mode.OPEN, arrivals=Arrivals.TRACE, trace=str(trace)))

@@ -129,7 +129,7 @@ def list_(whole: bool, as_json: bool) -> None:
     if as_json:
         print_json("cloud-machines", [cloud_views.document(one, now) for one in found])
         return
-    cloud_views.say_lines(cloud_views.list_lines(found, now))
+    cloud_views.say_lines([*cloud_views.list_lines(found, now), *cloud_views.unread_lines(ledger.unread_lines())])
 
 
 @command.command("status")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -67,6 +68,7 @@ def command(
     The cost of a million items follows from the throughput or the rate that a benchmark reports, that of one run from
     its time. Intervals are those of the measurements; the price, its market and its day stand below.
     """
+    from benchwright.errors import OptionError
     from benchwright.exchange.named_runs import find_run
     from benchwright.report import cost_text
     from benchwright.report.table import emit
@@ -75,6 +77,8 @@ def command(
     from benchwright.workflows import arguments
     from benchwright.workflows.costs import CostRequest, find_costs
 
+    if per is not None and not math.isfinite(per):
+        raise OptionError(f"--per: {per} is not a number of items", remedy="write --per 1000")
     request = CostRequest(
         price=arguments.price(price),
         prices=prices,

@@ -15,7 +15,7 @@ OURS = "benchwright"
     epilog="Each run is one transaction. A line that cannot be read stops the import with its place; the runs before "
     "it stay, and importing again adds only what is missing. - reads standard input: JSON Lines unless --format is "
     "given. Files that export wrote are known by their endings (.jsonl, .jsonl.gz, .parquet), those of other tools by "
-    "their content; for asv and LoadGen a folder may be named."
+    "their content; for asv, LoadGen and aiperf a folder may be named."
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
@@ -31,12 +31,13 @@ def command(files: tuple[str, ...], format: str, store: str | None, as_json: boo
     from contextlib import closing
 
     from benchwright import exchange
+    from benchwright.exchange.importers.source_file import is_of_other_tool
     from benchwright.store.files import transfer
 
     done = []
     with closing(open_configured_store(store, create=True)) as results:
         for file in files:
-            ours = format == OURS or (not format and transfer.is_ours(file))
+            ours = format == OURS or (not format and transfer.is_ours(file) and not is_of_other_tool(file))
             if ours:
                 outcome = transfer.import_runs(results, file)
             else:

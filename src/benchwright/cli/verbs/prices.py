@@ -98,4 +98,6 @@ def forget(name: str) -> None:
 
 def _line(price: Price) -> str:
     amount = f"{price.amount:.6g} {price.currency}/{price.per}".replace(" /", "/")
-    return f"{amount:>22}  {price.basis}" + (f"  ({price.source})" if price.source else "")
+    from benchwright.units.numbers import printable
+
+    return printable(f"{amount:>22}  {price.basis}" + (f"  ({price.source})" if price.source else ""))

@@ -71,6 +71,7 @@ class _RunCommand(click.Command):
 @OPTION
 @endpoint_options
 @click.option("--rate", metavar="R,S", help="Open loop: arrivals per second.")
+@click.option("--ramp-to", metavar="R", help="Open loop: the rate goes evenly from --rate to this, over --duration.")
 @click.option("--arrivals", type=click.Choice(["poisson", "constant"]), default="poisson", help="How they are spread.")
 @click.option("--trace", type=click.Path(), help="Open loop: arrival instants in seconds from a file, one a line.")
 @click.option("--find-rate", is_flag=True, help="Search the highest rate that meets the objective.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from benchwright.cloud.providers.refusals import LOST
 from benchwright.errors import BenchwrightError, CloudError, NotInstalledError
 
 _LONGEST = 300  # characters of a message that is passed on
@@ -66,7 +67,7 @@ _REMEDIES = {
     "login": "sign in as for the `aws` command: `aws sso login`, `aws configure`, or AWS_PROFILE; and see that the "
     "account may do this",
     "shape": "see `aws ec2 describe-instance-types`",
-    "lost": "see with `benchwright cloud list` whether it was done",
+    "lost": LOST,
 }
 
 

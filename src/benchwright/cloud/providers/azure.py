@@ -306,6 +306,7 @@ def _instance(told: Mapping[str, Any], address: str) -> Instance:
         token=labels.get(TOKEN_LABEL, ""),
         shape=str((inner.get("hardwareProfile") or {}).get("vmSize", "")),
         zone=(told.get("zones") or [""])[0],
+        image=_image_name((inner.get("storageProfile") or {}).get("imageReference") or {}),
         market=Market.SPOT if inner.get("priority") == "Spot" else Market.ON_DEMAND,
         address=address,
         login=str((inner.get("osProfile") or {}).get("adminUsername", "")),
@@ -313,6 +314,13 @@ def _instance(told: Mapping[str, Any], address: str) -> Instance:
         launched_at=instant(datetime.fromisoformat(created)) if created else "",
         reason="; ".join(filter(None, (progress, power))),
     )
+
+
+def _image_name(told: Mapping[str, Any]) -> str:
+    """An image as its machine's metadata service calls it, else its id."""
+    parts = [str(told.get(name) or "") for name in ("publisher", "offer", "sku")]
+    version = str(told.get("exactVersion") or told.get("version") or "")
+    return ":".join((*parts, version)) if all(parts) and version else str(told.get("id") or "")
 
 
 def _parse_id(instance_id: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from benchwright.cloud.providers.refusals import LOST, REFUSED, kind_of_status, make_refusal
 from benchwright.errors import BenchwrightError, CloudError, NotInstalledError
 
 LIBRARY = ("Azure's library for Python", "'benchwright[azure]'")
@@ -14,7 +15,7 @@ _REMEDIES = {
     "throttled": "wait some minutes: this subscription asks too often",
     "login": "az login, or AZURE_CLIENT_ID and its like; the login needs the role Contributor on the resource group",
     "shape": "`az vm list-skus --location REGION --size NAME` tells where it is offered, and to whom",
-    "lost": "benchwright cloud sweep: it ends what may have been started",
+    "lost": LOST,
 }
 _KINDS = {
     "capacity": (
@@ -68,15 +69,15 @@ def explained(doing: str) -> Iterator[None]:
         ) from None
     except exceptions.HttpResponseError as error:
         code = code_of(error)
-        raise refusal(doing, _kind(code, error.status_code or 0, error.message), f"{error.message} ({code})") from None
+        said = REFUSED if error.status_code == 401 else error.message
+        raise refusal(doing, _kind(code, error.status_code or 0, error.message), f"{said} ({code})") from None
     except exceptions.AzureError as error:  # the line broke, or there was none
         raise refusal(doing, "lost", f"no answer came ({type(error).__name__})") from None
 
 
 def refusal(doing: str, kind: str, message: str) -> CloudError:
     """The error for a person: what was asked, what Azure says, what to do."""
-    said = " ".join(message.split())[:500]
-    return CloudError(f"azure: {doing}: {said}", kind=kind, remedy=_REMEDIES.get(kind, ""))
+    return make_refusal("azure", doing, kind, message, _REMEDIES)
 
 
 def code_of(error: Exception) -> str:
@@ -95,11 +96,6 @@ def _kind(code: str, status: int, message: str) -> str:
         return _KIND_OF[code]
     if code == "OperationNotAllowed" and "quota" in message.lower():
         return "quota"
-    match status:
-        case 401 | 403:
-            return "login"
-        case 429:
-            return "throttled"
-        case 500 | 502 | 503 | 504:
-            return "lost"
+    if kind := kind_of_status(status):
+        return kind
     return "shape" if code == "InvalidParameter" and "vmSize" in message else "other"

@@ -23,6 +23,7 @@ from benchwright.cloud.providers.google_errors import (
     is_there_already,
     refusal,
 )
+from benchwright.cloud.providers.refusals import create_in_first
 from benchwright.errors import CloudError, OptionError
 from benchwright.records.prices import Market
 
@@ -86,16 +87,7 @@ class Google:
     def create(self, order: Order) -> Instance:
         if found := self.instances(order.region, order.token):
             return found[0]  # the answer got lost before, in whichever zone it was
-        refused: CloudError | None = None
-        for zone, kind in self._places(order):
-            try:
-                return self._create_in(zone, kind, order)
-            except CloudError as error:
-                if error.kind != "capacity":
-                    raise
-                refused = error
-        assert refused is not None
-        raise refused
+        return create_in_first(self._places(order), lambda place: self._create_in(place[0], place[1], order))
 
     def instances(self, region: str, token: str = "") -> list[Instance]:
         wanted = f"labels.{TOKEN_LABEL}={token}" if token else f"labels.{TOKEN_LABEL}:*"
@@ -225,7 +217,7 @@ class Google:
         found = self.get(place, order.region)
         if found is None or found.token != order.token:
             raise refusal(doing, "lost", f"no machine {place} came of it")
-        return found
+        return replace(found, image=_image(order, kind))  # which Google tells of a machine no more
 
 
 def machine_name(order: Order) -> str:
@@ -256,15 +248,19 @@ def request_body(order: Order, zone: str, kind: Any) -> dict[str, Any]:
 
 def _disk(order: Order, zone: str, kind: Any) -> dict[str, Any]:
     usual = "hyperdisk-balanced" if _NEW_DISKS.match(order.shape) else "pd-balanced"
-    image = order.image or IMAGE.format("arm64" if _architecture(kind, order) == "arm64" else "amd64")
     made: dict[str, Any] = {
-        "source_image": image if "/" in image else f"global/images/{image}",
+        "source_image": _image(order, kind),
         "disk_type": f"zones/{zone}/diskTypes/{order.options.get('disk_type', usual)}",
         "labels": order.labels,
     }
     if order.disk_gb:
         made["disk_size_gb"] = order.disk_gb
     return {"boot": True, "auto_delete": True, "initialize_params": made}
+
+
+def _image(order: Order, kind: Any) -> str:
+    image = order.image or IMAGE.format("arm64" if _architecture(kind, order) == "arm64" else "amd64")
+    return image if "/" in image else f"global/images/{image}"
 
 
 def _interface(order: Order) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from benchwright.cloud.providers.refusals import LOST, REFUSED, kind_of_status, make_refusal
 from benchwright.errors import BenchwrightError, CloudError, NotInstalledError
 
 LIBRARY = ("Google's library for Compute Engine", "'benchwright[google]'")
@@ -16,7 +17,7 @@ _REMEDIES = {
     "throttled": "wait a minute: Google counts requests by the minute",
     "login": "gcloud auth application-default login; the login needs the role Compute Instance Admin (v1)",
     "shape": "`gcloud compute machine-types list --zones ZONE` names the shapes",
-    "lost": "benchwright cloud sweep: it ends what may have been started",
+    "lost": LOST,
 }
 _KINDS = {
     "QUOTA_EXCEEDED": "quota",
@@ -53,7 +54,8 @@ def explained(doing: str) -> Iterator[None]:
         raise refusal(doing, "login", f"the login has expired or was refused ({type(error).__name__})") from None
     except refusals.GoogleAPICallError as error:
         reasons = [str(one.get("reason", "")) for one in error.errors if isinstance(one, dict)]
-        raise refusal(doing, _kind(error.code, reasons, error.message), error.message) from None
+        said = REFUSED if error.code == 401 else error.message
+        raise refusal(doing, _kind(error.code, reasons, error.message), said) from None
     except (refusals.GoogleAPIError, OSError) as error:  # requests' errors are errors of the system
         raise refusal(doing, "lost", str(error)) from None
 
@@ -69,8 +71,7 @@ def check_operation(doing: str, operation: Any) -> None:
 
 def refusal(doing: str, kind: str, message: str) -> CloudError:
     """The error for a person: what was asked, what Google says, what to do."""
-    said = " ".join(message.split())[:500]
-    return CloudError(f"gcp: {doing}: {said}", kind=kind, remedy=_REMEDIES.get(kind, ""))
+    return make_refusal("gcp", doing, kind, message, _REMEDIES)
 
 
 def is_missing(error: Exception) -> bool:
@@ -89,13 +90,5 @@ def _kind(status: Any, reasons: Iterable[str], message: str) -> str:
             return "capacity"
         if reason in _KINDS:
             return _KINDS[reason]
-    match int(status or 0):
-        case 401 | 403:
-            return "login"
-        case 429:
-            return "throttled"
-        case 400 if "machineType" in message or "machine type" in message:
-            return "shape"
-        case 500 | 502 | 503 | 504:
-            return "lost"  # it may have been done all the same
-    return "other"
+    is_shape = int(status or 0) == 400 and ("machineType" in message or "machine type" in message)
+    return kind_of_status(int(status or 0)) or ("shape" if is_shape else "other")

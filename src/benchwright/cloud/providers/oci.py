@@ -16,6 +16,7 @@ from typing import Any
 from benchwright.cloud.orders import TOKEN_LABEL, Instance, InstanceState, MachineShape, Order, instant
 from benchwright.cloud.providers.oci_client import COMPARTMENT, OciClient
 from benchwright.cloud.providers.oci_errors import explained
+from benchwright.cloud.providers.refusals import create_in_first
 from benchwright.errors import CloudError, OptionError
 from benchwright.records.prices import Market
 
@@ -96,19 +97,14 @@ class Oci:
     def create(self, order: Order) -> Instance:
         if found := [one for one in self.instances(order.region, order.token) if not one.is_gone]:
             return found[0]  # the answer got lost before, in whichever domain it was
-        refused: CloudError | None = None
         with explained(f"where {order.shape} is offered"):
             places = self._places(order)
-        for domain, size in places:
-            try:
-                with explained(f"ordering {order.shape} in {domain}"):
-                    return self._create_in(domain, size, order)
-            except CloudError as error:
-                if error.kind != "capacity":
-                    raise
-                refused = error
-        assert refused is not None
-        raise refused
+
+        def create(place: tuple[str, _Size]) -> Instance:
+            with explained(f"ordering {order.shape} in {place[0]}"):
+                return self._create_in(*place, order)
+
+        return create_in_first(places, create)
 
     def instances(self, region: str, token: str = "") -> list[Instance]:
         compute = self._client.compute(region)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from benchwright.cloud.providers.refusals import LOST, kind_of_status, make_refusal
 from benchwright.errors import BenchwrightError, CloudError, NotInstalledError
 
 LIBRARY = ("Oracle's library for Python", "'benchwright[oci]'")
@@ -15,7 +16,7 @@ _REMEDIES = {
     "login": "oci setup config, or `oci session authenticate`; a policy must allow `manage instance-family` and "
     "`use virtual-network-family` in the compartment",
     "shape": "`oci compute shape list` names the shapes",
-    "lost": "benchwright cloud sweep: it ends what may have been started",
+    "lost": LOST,
 }
 _KINDS = {
     "OutOfHostCapacity": "capacity",
@@ -69,8 +70,7 @@ def explained(doing: str) -> Iterator[None]:
 
 def refusal(doing: str, kind: str, message: str) -> CloudError:
     """The error for a person: what was asked, what Oracle says, what to do."""
-    said = " ".join(message.split())[:500]
-    return CloudError(f"oci: {doing}: {said}", kind=kind, remedy=_REMEDIES.get(kind, ""))
+    return make_refusal("oci", doing, kind, message, _REMEDIES)
 
 
 def is_missing(error: Exception) -> bool:
@@ -85,10 +85,6 @@ def _kind(error: object) -> str:
         return "capacity"  # it comes as an error of the service itself
     if code in _KINDS:
         return _KINDS[code]
-    if status in (401, 403):
-        return "login"
-    if status == 429:
-        return "throttled"
-    if status >= 500:
-        return "lost"
+    if kind := kind_of_status(status):
+        return kind
     return "shape" if status == 400 and "shape" in message else "other"

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.errors import TargetError
-from benchwright.schema.parsing import TextError, json_value
+from benchwright.schema.parsing import MIB, TextError, json_value
 from benchwright.system import streams
 
 STANDARD = "-"
+_FIRST_LINE = 4 * MIB  # at most, to recognise a file of JSON Lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,21 @@ class Given:
     def text(self) -> str:
         """Returns the content of the file as text."""
         return self.body.decode(errors="replace")
+
+
+def is_of_other_tool(path: str) -> bool:
+    """Whether a file of JSON Lines begins with a document that is none of ours: aiperf's records end in .jsonl too.
+
+    What cannot be read, or is no mapping, is left to those who read our own files: they say what is wrong with it.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            parts = streams.pieces(file)
+            lines = streams.split_lines(streams.gunzip(parts) if path.endswith(".gz") else parts, longest=_FIRST_LINE)
+            first = json_value(next(lines, b""), finite=False)
+    except (OSError, TextError):
+        return False
+    return isinstance(first, dict) and not first.keys() & {"format", "kind", "data"}
 
 
 def read_source(path: str) -> Given:

@@ -135,11 +135,13 @@ class CloudHost(OutpostHost):
 
     def close(self) -> None:
         """Gives the machine back, or keeps it where that was asked for."""
-        super().close()
-        if self._fleet.terms.keep or self.kept is not None:
-            self.rental.keep()
-        else:
-            self.rental.leave("")
+        try:
+            super().close()
+        finally:
+            if self._fleet.terms.keep or self.kept is not None:
+                self.rental.keep()
+            else:
+                self.rental.leave("")
 
     def _start(self, tell: Tell) -> Link:
         link = self.rental.connect(tell)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from benchwright.cloud import keys, load_provider
 from benchwright.cloud.budgets import Budget
+from benchwright.cloud.calls import ask_patiently
 from benchwright.cloud.first_boot import FirstBoot, cloud_config
 from benchwright.cloud.ledger import CloudLedger, LedgerMachine
 from benchwright.cloud.orders import Order, instant, make_order
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 WHAT = "--host"
 LEASE = 3600.0  # seconds that a machine is leased for, unless somebody says otherwise
-LONGEST_LEASE = 14 * 86400.0
+SHORTEST_LEASE, LONGEST_LEASE = 300.0, 14 * 86400.0  # a machine takes minutes to come up
 MOST_INSTANCES = 64
 SEVERAL = "|"  # between zones, in the order in which they are tried
 _OURS = ("python",)  # words after `?` that are for the host, not for the cloud
@@ -105,7 +106,8 @@ class CloudFleet:
             prices += [price] if price else []
             if not host.lane and host.kept is None:
                 order = self.order(host.wanted, self.zones(host.wanted)[0], name=host.rental.label)
-                self.provider(host.wanted).check(order)
+                provider = self.provider(host.wanted)
+                ask_patiently(lambda provider=provider, order=order: provider.check(order))  # type: ignore[misc]
                 self.payer(order)
         self.terms.budget.check(prices, self.terms.seconds)
 
@@ -125,7 +127,8 @@ class CloudFleet:
         """Who pays, for the ledger; asked once."""
         place = (order.provider, order.region)
         if place not in self._payers:
-            self._payers[place] = self._providers[order.provider].payer(order.region)
+            provider = self._providers[order.provider]
+            self._payers[place] = ask_patiently(lambda: provider.payer(order.region))
         return self._payers[place]
 
     def zones(self, wanted: WantedMachine) -> list[str]:
@@ -134,7 +137,8 @@ class CloudFleet:
             return [zone for zone in named.split(SEVERAL) if zone]
         provider = self.provider(wanted)
         order = self.order(wanted, "")
-        return ["", *(provider.zones(order) if isinstance(provider, KnowsZones) else ())]
+        known = ask_patiently(lambda: provider.zones(order)) if isinstance(provider, KnowsZones) else ()
+        return ["", *known]
 
     def order(self, wanted: WantedMachine, zone: str, *, seconds: float | None = None, name: str = "") -> Order:
         """The order of one machine, with a token of its own; it ends by itself when the lease is over."""

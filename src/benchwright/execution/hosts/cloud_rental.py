@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from benchwright.cloud import keys, leases
+from benchwright.cloud.calls import ask_patiently
 from benchwright.cloud.leases import Lease
 from benchwright.cloud.ledger import LedgerMachine
 from benchwright.errors import BenchwrightError, CloudError, LinkError, NoMachineError
@@ -41,7 +42,7 @@ class CloudRental:
         self.price: Price | None = None
         self.label = ""  # what the machine is called where it is to stay
         self.lease: Lease | None = None
-        self._since = 0.0  # when it was ordered
+        self._since = 0.0  # when it was launched, or taken up again
         self._count = 0  # of machines that were leased
         self._avoided: list[str] = []  # zones in which a machine was taken away, or cannot be had
         self._is_settled = False  # whether its first boot is over
@@ -102,7 +103,7 @@ class CloudRental:
             )
         try:
             provider = self._fleet.provider(self._wanted)
-            provider.check(order)
+            ask_patiently(lambda: provider.check(order), sleep=self._pause)
             found = leases.lease(
                 order,
                 provider=provider,
@@ -113,9 +114,10 @@ class CloudRental:
                 sleep=self._pause,
             )
         except BaseException:
-            terms.budget.release(order.token)
+            self._release(order.token)
             raise
-        self._since, self._count = began, self._count + 1
+        self._since = paid_since(found.instance.launched_at, began, time.time())
+        self._count += 1
         return found
 
     def _resume(self) -> Lease:
@@ -150,7 +152,7 @@ class CloudRental:
                 return launcher.start(words, name=self._name, python=python)
             except LinkError as error:
                 if time.monotonic() > deadline:
-                    self.leave("nobody was let in")
+                    self.keep() if self._kept else self.leave("nobody was let in")
                     raise NoMachineError(
                         f"{error.message} ({lease.instance.id} was up for {SIGN_IN:g} s and let nobody in)",
                         kind="sign-in",
@@ -198,12 +200,13 @@ class CloudRental:
         if lease is None:
             return
         self._avoided.append(lease.order.zone or lease.instance.zone)
-        self._fleet.terms.budget.release(lease.order.token)
         try:
             lease.give_back(reason)
             keys.forget_host(lease.order.token)
         except BenchwrightError as error:
             self._fleet.troubles.append(f"{self._name}: {error.message}; run `benchwright cloud sweep`")
+        finally:
+            self._release(lease.order.token)
 
     def keep(self) -> None:
         """Leaves the machine to the next run, until it expires."""
@@ -211,11 +214,23 @@ class CloudRental:
         lease, self.lease = self.lease, None
         if lease is None:
             return
-        lease.keep()
+        try:
+            lease.keep()
+        except BenchwrightError as error:  # what cannot be written down is not left running
+            self.lease = lease
+            self._fleet.troubles.append(f"{self._name}: not kept, since {error.message}")
+            self.leave("it could not be kept")
+            return
         self._fleet.terms.budget.release(lease.order.token)
         self._fleet.kept.append((lease.order.name or lease.instance.id, lease.order.expires))
 
     # ---- time and money ----
+
+    def _release(self, token: str) -> None:
+        """Frees the money of a machine that is gone; one that may still be there costs on until it ends by itself."""
+        entry = self._fleet.ledger.get(token)
+        if entry is None or not entry.is_open:
+            self._fleet.terms.budget.release(token)
 
     @property
     def per_hour(self) -> float:
@@ -272,6 +287,15 @@ class CloudRental:
         if self._stopping.wait(seconds):
             self._stopping.clear()
             raise KeyboardInterrupt
+
+
+def paid_since(launched_at: str, ordered: float, now: float) -> float:
+    """From when on a machine is paid for: its launch, as its cloud says, within what this clock saw of it.
+
+    An order that was throttled for minutes has cost nothing until then.
+    """
+    launched = datetime.fromisoformat(launched_at).timestamp() if launched_at else ordered
+    return min(max(launched, ordered), now)
 
 
 def _seconds_left(lease: Lease) -> float:

@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from benchwright.system.texts import describe_error
 
 LARGEST = 1 << 30  # bytes of a list
 MOST = 2_000_000  # prices in one
+LONGEST = 200  # characters of a name in it
 KNOWN = (
     "AWS price lists (JSON or CSV), answers of `aws pricing get-products`, Azure's retail prices, Google's list of "
     "SKUs, OCI's list of products, libcloud's pricing.json, SkyPilot's and gpuhunt's tables (CSV)"
@@ -55,7 +56,7 @@ def read_list(path: Path, *, provider: str = "", day: str = "") -> PriceList:
         raise TargetError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise DecodeError(f"{path}: not UTF-8 text: {error.reason}", remedy=f"known are {KNOWN}") from None
-    day = day or datetime.fromtimestamp(changed, UTC).date().isoformat()
+    day = parse_day(day) if day else datetime.fromtimestamp(changed, UTC).date().isoformat()
     try:
         form, found = _read(text, path, provider)
         kept, unknown = _keep_known(found, f"{form}: {path.name}", day)
@@ -107,6 +108,22 @@ def _provider_of(path: Path) -> str:
     )
 
 
+def parse_day(text: str) -> str:
+    """The day that somebody writes."""
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise OptionError(f"--day: {text!r} is no day", remedy="write it as 2026-11-02") from None
+
+
+def _day_or(text: object, day: str) -> str:
+    """The day of a list, where it is one; else the other."""
+    try:
+        return date.fromisoformat(text).isoformat() if isinstance(text, str) else day
+    except ValueError:
+        return day
+
+
 def _keep_known(found: Iterable[Price], source: str, day: str) -> tuple[list[Price], int]:
     kept: list[Price] = []
     unknown = 0
@@ -114,9 +131,12 @@ def _keep_known(found: Iterable[Price], source: str, day: str) -> tuple[list[Pri
         if not 0 < price.amount < 1e9:
             unknown += 1
             continue
+        texts = (price.provider, price.shape, price.region, price.currency)
+        if not all(isinstance(text, str) and len(text) <= LONGEST for text in texts):
+            raise TypeError(f"the machine of a price is {texts!r}"[:200])
         if len(kept) == MOST:
             raise ValueError(f"it holds more than {MOST} prices")
-        kept.append(replace(price, source=source, fetched_at=price.fetched_at or day))
+        kept.append(replace(price, source=source, fetched_at=_day_or(price.fetched_at, day)))
     return kept, unknown
 
 

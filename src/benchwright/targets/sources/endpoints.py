@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
 from benchwright import plugins
-from benchwright.errors import TargetError
+from benchwright.errors import NotInstalledError, TargetError
 from benchwright.records import Case, Scalar, Target
 from benchwright.system.masking import mask_url
 from benchwright.targets.sources import Request, matrix
@@ -25,7 +26,7 @@ class Endpoints:
     name: ClassVar[str] = "endpoints"
 
     def accepts(self, target: str) -> bool:
-        return _ADDRESS.match(target) is not None
+        return is_address(target)
 
     def cases(self, target: str, request: Request) -> Iterator[Case]:
         shown = mask_url(target)
@@ -36,6 +37,7 @@ class Endpoints:
                 )
             if not request.elsewhere:
                 check_installed(runtime)
+                _check_grpc(target)
             yield from self._cases(target, runtime, request)
 
     def _cases(self, target: str, runtime: str, request: Request) -> Iterator[Case]:
@@ -58,6 +60,17 @@ class Endpoints:
                 for load, issuing in matrix.loads(request):
                     inputs = replace(request.inputs, batch_size=batch_size)
                     yield matrix.case(name, made, {**shape, **issuing}, inputs, load, "", request)
+
+
+def _check_grpc(target: str) -> None:
+    """gRPC takes a library more."""
+    if re.match("(kserve:)?grpc", target, re.IGNORECASE) and importlib.util.find_spec("grpc") is None:
+        raise NotInstalledError("gRPC", "benchwright[grpc]")
+
+
+def is_address(target: str) -> bool:
+    """Whether a target is the address of a served model."""
+    return _ADDRESS.match(target) is not None
 
 
 def _usual_runtime(target: str) -> str:

@@ -69,7 +69,8 @@ def loads(request: Request, loops: int | None = None) -> Iterator[tuple[Load, di
         if loops is not None:
             load = dataclasses.replace(load, loops=loops)
         named: dict[str, Scalar] = {"workers": workers, "copies": copies}
-        yield load, {**named, "rate": rate} if rate is not None else named
+        named |= {"rate": rate} if rate is not None else {}
+        yield load, named | ({"ramp_to": load.ramp_to} if load.ramp_to is not None else {})
 
 
 def combinations(params: Mapping[str, Sequence[Scalar]]) -> Iterator[dict[str, Scalar]]:

@@ -138,6 +138,15 @@ class _Yaml:
                 """What has no tag: one word for text without quotes. So every other tag is one that was written."""
                 return _PLAIN if kind is yaml.ScalarNode and implicit[0] else ""
 
+            def descend_resolver(self, node: Any, index: Any) -> None:
+                """Refuses what is too deep while it is read: the parser in C would overflow its stack."""
+                self.depth = getattr(self, "depth", 0) + 1
+                if self.depth > _DEEPEST:
+                    raise yaml.YAMLError(f"lists and mappings within each other, more than {_DEEPEST} deep")
+
+            def ascend_resolver(self) -> None:
+                self.depth -= 1
+
         try:
             return yaml.compose(text, Loader)
         except yaml.MarkedYAMLError as error:

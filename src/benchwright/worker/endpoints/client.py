@@ -9,21 +9,20 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from benchwright.errors import LoadError, MeasureError
-from benchwright.worker.endpoints.connection import IDLE, Connection
-from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, Traffic
-from benchwright.worker.endpoints.wire import Address
+from benchwright.worker.endpoints.connection import IDLE, HttpConnection
+from benchwright.worker.endpoints.traffic import MOST_KEPT, MOST_REQUESTS, ClientHealth, Outcome, RequestLog
+from benchwright.worker.endpoints.wire import Address, request_bytes
 
 MOST_CONNECTIONS = 4096
 SPARE_FILES = 64  # file descriptors left for whatever else the process opens
 CONNECT_TIMEOUT = 10.0  # seconds
 LOOK = 0.02  # seconds between two looks at requests that take too long
-MOST_KEPT = 2**30  # bytes of answers that are kept until they are read
-MOST_REQUESTS = 2_000_000
+FEW = 3  # kept connections found dead before none is kept any more, when they are most of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +33,7 @@ class ClientSettings:
     insecure: bool = False
     timeout: float = 60.0  # seconds for one request
     connections: int = MOST_CONNECTIONS
+    method: str = "POST"  # of HTTP
 
 
 class HttpClient:
@@ -43,22 +43,30 @@ class HttpClient:
         self.settings = settings
         self.loop = make_loop()
         self.limit = min(settings.connections, _most_files() - SPARE_FILES)
-        self.traffic, self.health = Traffic(), ClientHealth()
+        self.traffic, self.health = RequestLog(), ClientHealth()
         self.on_end: Callable[[int], None] = _ignore
         self.payloads: list[bytes] = []
-        self._idle: list[Connection] = []
-        self._open: set[Connection] = set()
+        self._idle: list[HttpConnection] = []
+        self._open: set[HttpConnection] = set()
         self._waiting: deque[int] = deque()  # entries that no connection could take yet
         self._again: set[int] = set()  # entries that were sent a second time
         self._tasks: set[asyncio.Task[None]] = set()
         self._connecting = 0
+        self._keeps = True  # the server leaves connections open after an answer; some close them without a word
+        self._kept_alive = self._died = (
+            0  # requests on connections that had carried others, and those that found them dead
+        )
         self._kept = 0
         self._ssl = _ssl_context(settings) if settings.address.tls else None
         self._place = self._resolve()
 
+    def frame(self, body: bytes, headers: Mapping[str, str]) -> bytes:
+        """A whole request of HTTP/1.1."""
+        return request_bytes(self.settings.address, body, headers, method=self.settings.method)
+
     def reset(self, payloads: list[bytes]) -> None:
         """Forgets what was; connections stay open."""
-        self.traffic, self.payloads = Traffic(), payloads
+        self.traffic, self.payloads = RequestLog(), payloads
         self.health = ClientHealth(opened=len(self._open))
         self._again, self._kept, self.on_end = set(), 0, _ignore
 
@@ -117,24 +125,27 @@ class HttpClient:
 
     # ---- told by connections ----
 
-    def finish(self, connection: Connection) -> None:
+    def finish(self, connection: HttpConnection) -> None:
         """Takes a whole answer."""
-        entry, traffic = connection.entry, self.traffic
-        traffic.sent[entry], traffic.first[entry] = traffic.sent[entry] or connection.sent, connection.first
+        entry, traffic, status = connection.entry, self.traffic, connection.status
+        traffic.sent[entry] = traffic.sent[entry] or connection.sent
+        traffic.first[entry] = connection.first
         traffic.end[entry] = connection.now
-        traffic.status[entry] = status = connection.status
+        traffic.status[entry] = status
         traffic.pieces[entry] = connection.pieces
         if status != 200 or connection.used == 1:  # a server that packs its answers packs them all
             traffic.heads[entry] = connection.head
         connection.entry = IDLE
-        self._count(connection)
-        if connection.reusable:
+        self._kept += connection.size
+        if self._kept > MOST_KEPT or entry >= MOST_REQUESTS:
+            self.health.bound_memory(self._kept, entry + 1)
+        if self._keeps and connection.keep:
             self._take_back(connection)
         else:
             self._drop(connection)
         self.on_end(entry)
 
-    def lose(self, connection: Connection, outcome: Outcome, reason: str) -> None:
+    def lose(self, connection: HttpConnection, outcome: Outcome, reason: str) -> None:
         """Takes what there is of an answer that will not be whole; a connection that died idle costs nothing."""
         entry = connection.entry
         self._drop(connection)
@@ -143,50 +154,73 @@ class HttpClient:
         connection.entry = IDLE
         traffic = self.traffic
         traffic.sent[entry] = traffic.sent[entry] or connection.sent
-        died_idle = outcome is Outcome.CUT and not connection.first and connection.used > 1
+        died_idle = outcome is Outcome.CUT and not connection.first and connection.rested
         if died_idle and entry not in self._again:
             self._again.add(entry)
             self.health.reconnects += 1
+            self._died += connection.used > 1
+            self._keeps = self._keeps and (self._died < FEW or 2 * self._died < self._kept_alive)
             self._dispatch(entry)
             return
         traffic.first[entry], traffic.pieces[entry] = connection.first, connection.pieces
-        traffic.status[entry] = connection.status
-        self._count(connection)
+        traffic.status[entry] = connection.status_so_far
+        self._kept += connection.size
+        self.health.bound_memory(self._kept, entry + 1)
         self._fail(entry, outcome, reason)
 
     # ---- connections ----
 
     def _dispatch(self, entry: int) -> None:
         idle = self._idle
-        while idle:
+        while idle and entry not in self._again:  # others that rested may be as dead as the one that failed
             connection = idle.pop()
             if not connection.transport.is_closing():
+                connection.rested = True
                 self._send(connection, entry)
+                if not self._keeps:
+                    self._connect_soon()  # for the next one
                 return
         self._waiting.append(entry)
-        if len(self._open) + self._connecting < self.limit:
-            self._connecting += 1
-            task = self.loop.create_task(self._connect_for_waiting())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        else:
+        if not self._connect_soon():
             self.health.queued += 1
 
-    def _send(self, connection: Connection, entry: int) -> None:
+    def _connect_soon(self) -> bool:
+        """Begins to open one more connection; false where no more are allowed."""
+        if len(self._open) + self._connecting >= self.limit:
+            return False
+        self._connecting += 1
+        task = self.loop.create_task(self._connect_for_waiting())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
+
+    def _send(self, connection: HttpConnection, entry: int) -> None:
         if connection.used:
             self.health.reused += 1
+            self._kept_alive += 1
         connection.send(entry, self.payloads[self.traffic.number[entry]])
 
-    def _take_back(self, connection: Connection) -> None:
-        if self._waiting:
+    def _take_back(self, connection: HttpConnection) -> None:
+        if self._waiting and self._suits(connection, self._waiting[0]):
+            connection.rested = connection.used > 0
             self._send(connection, self._waiting.popleft())
         else:
             self._idle.append(connection)
 
-    def _drop(self, connection: Connection) -> None:
+    def _suits(self, connection: HttpConnection, entry: int) -> bool:
+        """Whether a connection may carry an entry: one that is sent again gets a new one."""
+        return not (connection.used and entry in self._again) and not connection.transport.is_closing()
+
+    def _drop(self, connection: HttpConnection) -> None:
         self._open.discard(connection)
         if not connection.transport.is_closing():
             connection.transport.close()
+        self._replace_lost()
+
+    def _replace_lost(self) -> None:
+        """Has nobody wait for a connection that is gone, or that could not be made."""
+        if len(self._waiting) > self._connecting:
+            self._connect_soon()
 
     async def _connect_for_waiting(self) -> None:
         try:
@@ -196,13 +230,14 @@ class HttpClient:
                 self._fail(self._waiting.popleft(), Outcome.REFUSED, _reason(error))
         finally:
             self._connecting -= 1
+        self._replace_lost()
 
     async def _connect(self) -> None:
         address, host = self.settings.address, self._place[0]
         name = address.host if self._ssl else None
         async with asyncio.timeout(CONNECT_TIMEOUT):
             _, connection = await self.loop.create_connection(
-                lambda: Connection(self), host, self._place[1], ssl=self._ssl, server_hostname=name
+                lambda: HttpConnection(self), host, self._place[1], ssl=self._ssl, server_hostname=name
             )
         self._open.add(connection)
         self.health.opened += 1
@@ -213,14 +248,6 @@ class HttpClient:
         self.traffic.outcome[entry] = outcome
         self.traffic.reasons[entry] = reason
         self.on_end(entry)
-
-    def _count(self, connection: Connection) -> None:
-        """Adds up what is kept; beyond the limit whoever issues requests stops."""
-        self._kept += connection.size
-        if self._kept > MOST_KEPT:
-            self.health.cut_short = f"the answers are more than {MOST_KEPT >> 20} MiB"
-        elif len(self.traffic) >= MOST_REQUESTS:
-            self.health.cut_short = f"there were {MOST_REQUESTS:,} requests"
 
     def _resolve(self) -> tuple[str, int]:
         """The address as numbers, asked once: no request waits for a name."""

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchwright.errors import did_you_mean
-from benchwright.worker.endpoints.data_files import Row, check_text, length_of, text_of
+from benchwright.worker.endpoints.data_files import DataRow, check_text, length_of, text_of
+from benchwright.worker.endpoints.exchange_records import Messages
 from benchwright.worker.endpoints.lengths import LONGEST
-
-Messages = tuple[tuple[str, str], ...]
 
 PROMPTS = ("prompt", "text", "input", "question")  # keys, or columns, of a plain prompt
 HOLDERS = ("body", "conversations", "conversation", "messages", *PROMPTS)
@@ -53,7 +52,7 @@ class Conversation:
         return answer[0][1] if answer and answer[0][0] == "assistant" else None
 
 
-def read_conversation(row: Row, column: str = "") -> Conversation | None:
+def read_conversation(row: DataRow, column: str = "") -> Conversation | None:
     """The conversation of a row; None where it asks nothing: no question in it, or an empty one."""
     value = row.value
     if isinstance(value, str):
@@ -70,7 +69,7 @@ def read_conversation(row: Row, column: str = "") -> Conversation | None:
     )
 
 
-def _read_mapping(row: Row, value: Mapping[str, Any], column: str) -> Conversation | None:
+def _read_mapping(row: DataRow, value: Mapping[str, Any], column: str) -> Conversation | None:
     if column:
         if column not in value:
             raise row.refuse(f"there is no {column[:60]!r} in it", did_you_mean(column, map(str, value))[:200])
@@ -91,7 +90,7 @@ def _ask(text: str) -> Conversation | None:
     return Conversation(messages=(("user", text),)) if text.strip() else None
 
 
-def _read_dialogue(row: Row, said: Any) -> Conversation | None:
+def _read_dialogue(row: DataRow, said: Any) -> Conversation | None:
     """ShareGPT's form. What was said before the first question, but for a system's message, has no question."""
     messages: list[tuple[str, str]] = []
     for each in _list_of(row, said, "conversations"):
@@ -105,7 +104,7 @@ def _read_dialogue(row: Row, said: Any) -> Conversation | None:
     return _whole(Conversation(messages=tuple(messages), is_dialogue=True))
 
 
-def _read_messages(row: Row, given: Any) -> Conversation | None:
+def _read_messages(row: DataRow, given: Any) -> Conversation | None:
     """OpenAI's form. What `messages` of an exchange cannot say, images or calls of tools, stays in a body."""
     listed = _list_of(row, given, "messages")
     messages = tuple((_role(row, each), _content(row, each.get("content"))) for each in listed)
@@ -116,7 +115,7 @@ def _read_messages(row: Row, given: Any) -> Conversation | None:
     return Conversation(messages=messages, body={"messages": listed}) if messages else None
 
 
-def _read_body(row: Row, body: Any) -> Conversation | None:
+def _read_body(row: DataRow, body: Any) -> Conversation | None:
     """A line of OpenAI's batch form: the body of a request, which is sent as it is."""
     if not isinstance(body, Mapping):
         raise row.refuse("'body' is no mapping")
@@ -136,7 +135,7 @@ def _whole(conversation: Conversation) -> Conversation | None:
     return conversation if asked and conversation.messages[asked[0]][1].strip() else None
 
 
-def _list_of(row: Row, given: Any, name: str) -> Sequence[Mapping[str, Any]]:
+def _list_of(row: DataRow, given: Any, name: str) -> Sequence[Mapping[str, Any]]:
     if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
         raise row.refuse(f"{name!r} is no list of mappings")
     if len(given) > MOST_MESSAGES:
@@ -144,14 +143,14 @@ def _list_of(row: Row, given: Any, name: str) -> Sequence[Mapping[str, Any]]:
     return given
 
 
-def _role(row: Row, message: Mapping[str, Any]) -> str:
+def _role(row: DataRow, message: Mapping[str, Any]) -> str:
     role = message.get("role")
     if role not in _ROLES:
         raise row.refuse(f"{str(role)[:40]!r} is no role", f"known: {', '.join(_ROLES)}")
     return str(role)
 
 
-def _content(row: Row, content: Any) -> str:
+def _content(row: DataRow, content: Any) -> str:
     """The text of a message: the whole, or that of its parts."""
     if isinstance(content, list):
         texts = [part.get("text") for part in content if isinstance(part, Mapping)]
@@ -164,5 +163,5 @@ def _content(row: Row, content: Any) -> str:
     return content
 
 
-def _check_values(row: Row, value: Any) -> None:
+def _check_values(row: DataRow, value: Any) -> None:
     check_text(row, json.dumps(value, ensure_ascii=False))

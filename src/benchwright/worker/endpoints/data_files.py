@@ -27,7 +27,7 @@ _BOM = codecs.BOM_UTF8
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DataRow:
     """One record of a file, and its place for errors."""
 
     place: str
@@ -38,7 +38,7 @@ class Row:
         return DecodeError(f"{self.place}: {why}", remedy=remedy or f"write {FORMS}; docs/prompts.md shows each")
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[DataRow]:
     """The rows of a file, in order; a `UserError` that names the place where one cannot be read."""
     with _opened(path) as parts:
         first = next(parts, b"")
@@ -65,7 +65,7 @@ def _opened(path: Path) -> Iterator[Iterator[bytes]]:
             raise streams.refusal_of(error, str(path), f"write {FORMS}") from None
 
 
-def _form_of(path: Path, first: bytes) -> Callable[[Path, Iterable[bytes]], Iterator[Row]]:
+def _form_of(path: Path, first: bytes) -> Callable[[Path, Iterable[bytes]], Iterator[DataRow]]:
     ending = (path.with_suffix("") if path.suffix == ".gz" else path).suffix.lower()
     begin = first.removeprefix(_BOM).lstrip(_SPACE)[:1]
     if ending == ".csv":
@@ -79,17 +79,17 @@ def _form_of(path: Path, first: bytes) -> Callable[[Path, Iterable[bytes]], Iter
     raise OptionError(f"{path}: its ending and its beginning tell no form", remedy=f"give {FORMS}")
 
 
-def _json_rows(path: Path, parts: Iterable[bytes]) -> Iterator[Row]:
+def _json_rows(path: Path, parts: Iterable[bytes]) -> Iterator[DataRow]:
     for place, line in _lines(path, parts):
         try:
-            yield Row(place, json_value(line))
+            yield DataRow(place, json_value(line))
         except TextError as error:
             raise DecodeError(f"{place}: {error}", remedy="write one JSON value a line, or an array of them") from None
 
 
-def _text_rows(path: Path, parts: Iterable[bytes]) -> Iterator[Row]:
+def _text_rows(path: Path, parts: Iterable[bytes]) -> Iterator[DataRow]:
     for place, line in _lines(path, parts):
-        yield Row(place, line)
+        yield DataRow(place, line)
 
 
 def _lines(path: Path, parts: Iterable[bytes]) -> Iterator[tuple[str, str]]:
@@ -110,11 +110,11 @@ def _split(path: Path, parts: Iterable[bytes]) -> Iterator[str]:
         raise streams.refusal_of(error, f"{path}:{number + 1}", f"write {FORMS}") from None
 
 
-def _array_rows(path: Path, parts: Iterable[bytes]) -> Iterator[Row]:
+def _array_rows(path: Path, parts: Iterable[bytes]) -> Iterator[DataRow]:
     number = 0
     try:
         for number, value in enumerate(json_items(_decode(path, parts), longest=LONGEST_ROW), 1):
-            yield Row(f"{path}: item {number}", value)
+            yield DataRow(f"{path}: item {number}", value)
     except TextError as error:
         raise streams.refusal_of(error, f"{path}: item {number + 1}", "is the file complete?") from None
 
@@ -133,7 +133,7 @@ def _not_utf8(place: str, error: UnicodeDecodeError) -> DecodeError:
     return DecodeError(f"{place}: not UTF-8 text: {error.reason}", remedy="save it as UTF-8")
 
 
-def _csv_rows(path: Path, parts: Iterable[bytes]) -> Iterator[Row]:
+def _csv_rows(path: Path, parts: Iterable[bytes]) -> Iterator[DataRow]:
     reader = csv.reader(f"{line}\n" for line in _split(path, parts))
     before = csv.field_size_limit(LONGEST_ROW)
     try:
@@ -146,14 +146,14 @@ def _csv_rows(path: Path, parts: Iterable[bytes]) -> Iterator[Row]:
                 raise DecodeError(
                     f"{place}: {len(fields)} fields below {len(header)} columns", remedy="quote fields that hold commas"
                 )
-            yield Row(place, dict(zip(header, fields, strict=True)))
+            yield DataRow(place, dict(zip(header, fields, strict=True)))
     except csv.Error as error:
         raise DecodeError(f"{path}:{reader.line_num}: {error}", remedy="is a quotation mark missing?") from None
     finally:
         csv.field_size_limit(before)
 
 
-def text_of(row: Row, value: Mapping[str, Any], key: str) -> str:
+def text_of(row: DataRow, value: Mapping[str, Any], key: str) -> str:
     """The text at a key; an error where it is none, or half a character stands in it."""
     text = value.get(key)
     if not isinstance(text, str):
@@ -162,7 +162,7 @@ def text_of(row: Row, value: Mapping[str, Any], key: str) -> str:
     return text
 
 
-def check_text(row: Row, text: str) -> None:
+def check_text(row: DataRow, text: str) -> None:
     """Refuses a text that no bytes can say: JSON can escape half of a character."""
     try:
         text.encode("utf-8")
@@ -172,7 +172,7 @@ def check_text(row: Row, text: str) -> None:
         ) from None
 
 
-def length_of(row: Row, value: Mapping[str, Any], keys: Iterable[str], *, most: int) -> int | None:
+def length_of(row: DataRow, value: Mapping[str, Any], keys: Iterable[str], *, most: int) -> int | None:
     """The whole number at the first of the keys that is there, from 1 to `most`; None where none is."""
     for key in keys:
         if (given := value.get(key)) is None or given == "":

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from benchwright.records import ResultWarning
-from benchwright.worker.endpoints.conversations import Conversation, Messages, read_conversation
-from benchwright.worker.endpoints.data_files import Row
+from benchwright.worker.endpoints.conversations import Conversation, read_conversation
+from benchwright.worker.endpoints.data_files import DataRow
 from benchwright.worker.endpoints.exact_passages import Counter
-from benchwright.worker.endpoints.exchange_records import Exchange, ExchangeSpec, SpecLengths
+from benchwright.worker.endpoints.exchange_records import Exchange, ExchangeSpec, Messages, SpecLengths
 from benchwright.worker.endpoints.instants import SECOND, Instants
 from benchwright.worker.endpoints.lengths import Length, draw_chances
 
@@ -24,7 +24,7 @@ class DataSet:
         self.skipped = 0  # rows that ask nothing
         self.rows = 0
 
-    def exchanges(self, rows: Iterator[Row], most: int, *, copy: int = 0, copies: int = 1) -> Iterator[Exchange]:
+    def exchanges(self, rows: Iterator[DataRow], most: int, *, copy: int = 0, copies: int = 1) -> Iterator[Exchange]:
         """At most so many exchanges; those of one copy."""
         session = 0
         while most > 0 and (row := next(rows, None)) is not None:
@@ -52,7 +52,7 @@ class DataSet:
             )
         ]
 
-    def _at(self, row: Row) -> int | None:
+    def _at(self, row: DataRow) -> int | None:
         value = row.value
         has_instant = isinstance(value, Mapping) and SECONDS in value
         return self._instants.read(row, value) if has_instant else None
@@ -68,7 +68,7 @@ class DataSet:
         return [*questions[:most]]
 
     def _make(
-        self, row: Row, conversation: Conversation, turns: list[int | None], session: int, at: int | None
+        self, row: DataRow, conversation: Conversation, turns: list[int | None], session: int, at: int | None
     ) -> Iterator[Exchange]:
         for turn, question in enumerate(turns):
             messages = conversation.messages if question is None else conversation.messages[: question + 1]
@@ -84,7 +84,7 @@ class DataSet:
                 body=conversation.body,
             )
 
-    def _output_tokens(self, row: Row, conversation: Conversation, answer: str | None, place: str) -> int:
+    def _output_tokens(self, row: DataRow, conversation: Conversation, answer: str | None, place: str) -> int:
         if conversation.output_tokens is not None:
             return conversation.output_tokens
         if self._lengths.output_tokens is not None:

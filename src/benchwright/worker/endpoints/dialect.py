@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Any, Protocol
@@ -67,12 +68,16 @@ class ReadAnswer:
 
 
 class Dialect(Protocol):
-    """What every protocol over HTTP offers."""
+    """What every protocol offers."""
 
     accept: str  # the header of that name
 
     def encode(self, exchange: Exchange) -> bytes:
         """The body of a request."""
+        ...
+
+    def headers(self, exchange: Exchange) -> Mapping[str, str]:
+        """The headers of one request beside those of all."""
         ...
 
     def read(self, answer: RawAnswer) -> ReadAnswer:

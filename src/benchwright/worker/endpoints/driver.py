@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Protocol
 from benchwright.errors import LoadError, MeasureError, RequestError
 from benchwright.records import Failure, Int64s, Load, Mode, ResultWarning, Samples, Value
 from benchwright.stats import ranks
+from benchwright.worker.endpoints.caller import Caller
 from benchwright.worker.endpoints.client import ClientSettings, HttpClient
 from benchwright.worker.endpoints.dialect import Dialect, ReadAnswer
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.loads import Turns, run_closed, run_open
 from benchwright.worker.endpoints.reading import CountTokens, ReadTraffic, read_entry, read_traffic
-from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, Traffic
-from benchwright.worker.endpoints.wire import request_bytes
+from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, RequestLog
 from benchwright.worker.engine.clock import SystemClock, calibrate, learn_margin
 from benchwright.worker.engine.engine import DEFAULT_DURATION, MeasuredLoad, PreparedLoad, hold_off_collector
 from benchwright.worker.engine.subject import Subject
@@ -42,6 +42,7 @@ class ExchangeMaker(Protocol):
     """What makes the requests of a load."""
 
     warnings: list[ResultWarning]  # about what was made last
+    repeats: bool  # the same requests go round on purpose, as the inputs of any model do
 
     def __call__(self, count: int, seed: int, *, copy: int = 0, copies: int = 1) -> Sequence[Exchange]:
         """So many requests, and the later turns of those that begin a conversation."""
@@ -65,7 +66,9 @@ class EndpointPlan:
     dialect: Dialect
     make: ExchangeMaker
     think: int = 0  # ns between the turns of a conversation
+    salt: str = ""  # makes the requests of this process unlike those of any other
     count: CountTokens | None = None  # counts tokens of texts by itself
+    make_client: Callable[[ClientSettings], Caller] = HttpClient
 
 
 class EndpointDriver:
@@ -73,7 +76,7 @@ class EndpointDriver:
 
     def __init__(self, plan: EndpointPlan) -> None:
         self.plan = plan
-        self.client = HttpClient(plan.settings)
+        self.client: Caller = plan.make_client(plan.settings)
         self.exchanges: Sequence[Exchange] = ()
         self.read: ReadTraffic | None = None
         self.health = ClientHealth()
@@ -110,41 +113,47 @@ class EndpointDriver:
     def _warm_up(self, load: Load, clock: SystemClock, copy: int) -> Warmup:
         self.client.run(self.client.open_connections(1))
         self.plan.make.settle(self)
-        exchanges = self.plan.make.warm_up(WARMUPS, _seed(load, f"warm-up of copy {copy}"))
+        exchanges = self.plan.make.warm_up(WARMUPS, self._seed(load, f"warm-up of copy {copy}"))
         payloads = [(self._payload(exchange),) for exchange in exchanges]
         subject = Subject(call=self._call_once, arguments=payloads)
         first = first_call(subject, clock)
         return warm_up(subject, clock, limit=load.warmup, first=first)
 
-    def ask(self, exchange: Exchange) -> ReadAnswer:
-        """One request that must succeed: a server that refuses the first ones is not measured.
+    def ask(self, exchange: Exchange, *, must_succeed: bool = True) -> ReadAnswer:
+        """One request, which usually must succeed: a server that refuses the first one is not measured.
 
         What a server of another make need not know is left out once it has refused it.
         """
-        answer = self._answer_to(self._payload(exchange))
+        answer = self.answer_to(self._payload(exchange))
         while answer.outcome is Outcome.STATUS and (left_out := self.plan.dialect.relax()):
             seen = f"the server refuses the field {left_out} ({answer.reason}), which was left out"
-            answer = self._answer_to(self._payload(exchange))
+            answer = self.answer_to(self._payload(exchange))
             if answer.outcome is Outcome.OK:
                 remedy = "counts of tokens may be missing: give --tokenizer FILE"
                 self.notes.append(ResultWarning(code="field-refused", seen=seen, remedy=remedy))
-        _refuse_failed(answer, self.plan.settings.address.origin)
+        if must_succeed:
+            _refuse_failed(answer, self.plan.settings.address.origin)
         return answer
 
     def _call_once(self, payload: bytes) -> None:
-        _refuse_failed(self._answer_to(payload), self.plan.settings.address.origin)
+        _refuse_failed(self.answer_to(payload), self.plan.settings.address.origin)
 
-    def _answer_to(self, payload: bytes) -> ReadAnswer:
+    def answer_to(self, payload: bytes, dialect: Dialect | None = None) -> ReadAnswer:
+        """The answer to one framed request, read by another dialect where one is given."""
         entry = self.client.call(payload)
-        return read_entry(self.client.traffic, entry, self.plan.dialect)
+        return read_entry(self.client.traffic, entry, dialect or self.plan.dialect)
+
+    def _seed(self, load: Load, what: str) -> int:
+        return random.Random(f"{load.seed} {self.plan.salt} {what}").getrandbits(48)
 
     def _payload(self, exchange: Exchange) -> bytes:
-        return request_bytes(self.plan.settings.address, self.plan.dialect.encode(exchange), self.plan.headers)
+        dialect = self.plan.dialect
+        return self.client.frame(dialect.encode(exchange), {**self.plan.headers, **dialect.headers(exchange)})
 
     def _prepare(self, load: Load, copy: int, warmup: Warmup) -> Callable[[int], Finish]:
         schedule = _schedule(load, copy)
         wanted = _count_requests(load, schedule, warmup)
-        self.exchanges = self.plan.make(wanted, _seed(load, "load"), copy=copy, copies=load.copies)
+        self.exchanges = self.plan.make(wanted, self._seed(load, "load"), copy=copy, copies=load.copies)
         if load.trace and (told := _instants(self.exchanges)):
             schedule = told
         payloads = [self._payload(exchange) for exchange in self.exchanges]
@@ -167,7 +176,7 @@ class EndpointDriver:
 
             def finish() -> MeasuredLoad:
                 self.health = health
-                self.repeated = len(traffic) > len(payloads)
+                self.repeated = len(traffic) > len(payloads) and not self.plan.make.repeats
                 self.read = self.read_traffic(traffic, self.exchanges, zero, copy, _span(load, schedule))
                 rate = None if load.rate is None else load.rate / load.copies
                 return MeasuredLoad(samples=self.read.samples, gc_collections=collector.collections, rate=rate)
@@ -187,7 +196,7 @@ class EndpointDriver:
         return lambda zero: search_rate(load, measure, typical=warmup.typical, judge=judge)
 
     def read_traffic(
-        self, traffic: Traffic, exchanges: Sequence[Exchange], zero: int, copy: int, span: int
+        self, traffic: RequestLog, exchanges: Sequence[Exchange], zero: int, copy: int, span: int
     ) -> ReadTraffic:
         """Reads what arrived."""
         return read_traffic(
@@ -348,10 +357,6 @@ def _count_connections(load: Load, warmup: Warmup) -> int:
 def _instants(exchanges: Sequence[Exchange]) -> Int64s:
     """The instants at which a trace has the first turns of its conversations."""
     return array("q", [one.at for one in exchanges if one.at is not None and not one.turn])
-
-
-def _seed(load: Load, what: str) -> int:
-    return random.Random(f"{load.seed} {what}").getrandbits(48)
 
 
 def _refuse_failed(answer: ReadAnswer, origin: str) -> None:

@@ -1,29 +1,52 @@
-"""A served model made ready to be measured: reached, and its prompts fitted to how it counts tokens."""
+"""A served model made ready to be measured: how it is reached, and what drives the load."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from benchwright.records import Case, Value
+from benchwright.worker.endpoints.caller import Caller
+from benchwright.worker.endpoints.client import ClientSettings, HttpClient
+from benchwright.worker.endpoints.company import load_in_company
 from benchwright.worker.endpoints.dialect import Dialect
-from benchwright.worker.endpoints.driver import EndpointDriver, EndpointPlan
+from benchwright.worker.endpoints.driver import EndpointDriver, EndpointPlan, ExchangeMaker
 from benchwright.worker.endpoints.prompt_maker import PromptMaker
 from benchwright.worker.endpoints.reading import CountTokens
 from benchwright.worker.endpoints.settings import read_client, read_prompts, read_think
-from benchwright.worker.endpoints.wire import parse_address, read_headers
+from benchwright.worker.endpoints.wire import Address, parse_address, read_headers
 from benchwright.worker.runtimes import Loaded
 
 
-def load_endpoint(case: Case, dialect: Dialect) -> Loaded:
-    """Prepares to ask the server of a case; whether it is there shows with the first request."""
+def load_endpoint(case: Case, dialect: Dialect, *, make: ExchangeMaker | None = None) -> Loaded:
+    """Prepares to ask the server of a case, and starts it where the case says so; else the first request finds it.
+
+    Prompts are sent unless `make` makes something else.
+    """
+    return load_in_company(case, lambda placed: load_client(placed, dialect, make=make))
+
+
+def load_client(
+    case: Case,
+    dialect: Dialect,
+    *,
+    read_address: Callable[[str], Address] = parse_address,
+    make: ExchangeMaker | None = None,
+    make_client: Callable[[ClientSettings], Caller] = HttpClient,
+) -> Loaded:
+    """Prepares to ask a server that somebody else looks after; `read_address` says where requests for a target go."""
     options = case.target.options
-    address = parse_address(case.target.uri)
+    address = read_address(case.target.uri)
     spec = read_prompts(case, case.inputs.seed)
     plan = EndpointPlan(
         settings=read_client(case, address),
         headers=read_headers(options, dialect.accept),
         dialect=dialect,
-        make=PromptMaker(spec),
+        make=make or PromptMaker(spec),
         think=read_think(options),
         count=_counter(spec.tokenizer),
+        make_client=make_client,
+        salt=_salt(case),
     )
     driver = EndpointDriver(plan)
     details: dict[str, Value] = {"address": address.origin + address.path}
@@ -35,6 +58,14 @@ def load_endpoint(case: Case, dialect: Dialect) -> Loaded:
         close=driver.close,
         prepare=driver.prepare,
     )
+
+
+def _salt(case: Case) -> str:
+    """Text that no other process has, so that a server's cache has not seen its prompts in an earlier run.
+
+    Who gives a seed wants the same prompts again, and a server that is started for this measurement has seen none.
+    """
+    return "" if case.inputs.seed or case.target.options.get("serve") else str(time.time_ns())
 
 
 def _counter(tokenizer: str) -> CountTokens | None:

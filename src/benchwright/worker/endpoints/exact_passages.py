@@ -104,11 +104,13 @@ class ExactWriter:
 
 
 def _measure_words(counter: Counter) -> tuple[tuple[str, ...], TokenRatio]:
-    """The words that are one token each, at the front and behind a word; or all, with their tokens on average."""
+    """The words that are one token each behind a word, and at the front as well if so; or all, with their average."""
     lead, *counts = counter.count_all([_LEAD, *(f"{_LEAD} {word}" for word in WORDS), *WORDS])
-    behind, front = counts[: len(WORDS)], counts[len(WORDS) :]
-    single = [word for word, *each in zip(WORDS, behind, front, strict=True) if each == [lead + 1, 1]]
-    if len(single) >= _ENOUGH:
-        return tuple(single), TokenRatio()
-    mean = sum(count - lead for count in behind) / len(WORDS)
+    measured = list(zip(WORDS, counts, counts[len(WORDS) :], strict=False))
+    behind = [word for word, count, _ in measured if count == lead + 1]
+    anywhere = [word for word, count, alone in measured if (count, alone) == (lead + 1, 1)]
+    for words in (anywhere, behind):
+        if len(words) >= _ENOUGH:
+            return tuple(words), TokenRatio()
+    mean = sum(count - lead for _, count, _ in measured) / len(WORDS)
     return WORDS, TokenRatio(tokens_per_word=max(mean, 0.01))

@@ -9,6 +9,8 @@ from typing import Any
 from benchwright.errors import OptionError
 from benchwright.worker.endpoints.lengths import LONGEST, Length, parse_length
 
+Messages = tuple[tuple[str, str], ...]  # (role, text)
+
 RANDOM = "random"
 OF_FILE = "trace"  # the length that a file states of each of its requests
 ALL_TURNS = "all"
@@ -19,7 +21,7 @@ MOST_TURNS = 1000
 class Exchange:
     """One request as it is to be sent, and what is known of its lengths."""
 
-    messages: tuple[tuple[str, str], ...]  # (role, text), the earlier turns of a conversation first
+    messages: Messages  # (role, text), the earlier turns of a conversation first
     input_tokens: int | None = None  # that all of the texts were made to have, or that a local tokenizer counted
     output_tokens: int | None = None  # that are asked for
     at: int | None = None  # ns since the start, where a trace gives the instant
@@ -39,6 +41,9 @@ class ExchangeSpec:
     turns: str = "1"
     seed: int = 0
     tokenizer: str = ""  # path of a tokenizer.json, or of a folder that holds one
+    images: int = 0  # in the first message of a synthetic conversation
+    image_size: str = "512x512"
+    image_kind: str = "smooth"  # see `images`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

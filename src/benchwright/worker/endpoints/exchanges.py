@@ -12,6 +12,7 @@ from benchwright.records import ResultWarning
 from benchwright.worker.endpoints.exchange_records import RANDOM, SpecLengths, read_lengths
 from benchwright.worker.endpoints.exchange_records import Exchange as Exchange
 from benchwright.worker.endpoints.exchange_records import ExchangeSpec as ExchangeSpec
+from benchwright.worker.endpoints.images import data_url, make_png, parse_image_size
 from benchwright.worker.endpoints.passages import PassageWriter, WordWriter
 from benchwright.worker.endpoints.synthetic import ConversationMaker
 from benchwright.worker.endpoints.token_ratio import TokenRatio as TokenRatio
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_EXCHANGES = 10_000_000
 MOST_TEXT = 4 << 30  # characters of all texts together: they lie in memory when timing begins
+MOST_IMAGES = 1000  # of one request
 _COLUMN = "::"  # file.csv::column
 
 
@@ -58,6 +60,7 @@ def generate_exchanges(
         raise OptionError(f"{count:,} requests are outside 1 to {MOST_EXCHANGES:,}", remedy="measure in several runs")
     if spec.source == RANDOM:
         _check_size(lengths, count, ratio)
+        _check_images(spec, count)
         maker = ConversationMaker(spec, lengths, _writer(spec, ratio, _counter(spec)), ratio)
         return maker.exchanges(count, copy=copy, copies=copies)
     return _bounded(_read_exchanges(spec, lengths, count, ratio, (copy, copies), warnings), spec.source)
@@ -134,4 +137,20 @@ def _check_size(lengths: SpecLengths, count: int, ratio: TokenRatio) -> None:
             f"{count:,} requests of {tokens:,.0f} tokens are {characters / 2**30:,.0f} GiB of text; "
             f"at most {MOST_TEXT >> 30} GiB are held",
             remedy="ask for fewer or shorter prompts, or measure in several runs",
+        )
+
+
+def _check_images(spec: ExchangeSpec, count: int) -> None:
+    """Refuses images that are none, or that would not fit into memory."""
+    if not 0 <= spec.images <= MOST_IMAGES:
+        raise OptionError(f"--images: {spec.images} is not within 0 and {MOST_IMAGES}", remedy="write --images 1")
+    if not spec.images:
+        return
+    width, height = parse_image_size(spec.image_size)
+    size = count * spec.images * len(data_url(make_png(width, height, kind=spec.image_kind)))
+    if size > MOST_TEXT:
+        raise OptionError(
+            f"{count:,} requests with {spec.images} of {spec.image_size} are {size / 2**30:,.0f} GiB of images; "
+            f"at most {MOST_TEXT >> 30} GiB are held",
+            remedy="ask for fewer or smaller images, or for --image-kind smooth",
         )

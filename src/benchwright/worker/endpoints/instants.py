@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from benchwright.worker.endpoints.data_files import Row
+from benchwright.worker.endpoints.data_files import DataRow
 
 SECOND = 10**9
 MILLISECOND = 10**6
@@ -23,7 +23,7 @@ class Instants:
         self._first: int | None = None
         self._last = 0
 
-    def read(self, row: Row, value: Mapping[str, Any]) -> int:
+    def read(self, row: DataRow, value: Mapping[str, Any]) -> int:
         """Nanoseconds since the first row's instant; an error where it is none, or before the row above it."""
         instant = self._date(row, value) if self._unit == DATE else self._number(row, value)
         if self._first is None:
@@ -33,7 +33,7 @@ class Instants:
         self._last = instant
         return instant - self._first
 
-    def _number(self, row: Row, value: Mapping[str, Any]) -> int:
+    def _number(self, row: DataRow, value: Mapping[str, Any]) -> int:
         given = value.get(self._key)
         try:
             number = math.nan if isinstance(given, bool) else float(given)  # type: ignore[arg-type]
@@ -43,7 +43,7 @@ class Instants:
             raise row.refuse(f"{self._key!r} is {str(given)[:40]!r}, no instant", "write a number, from 0 on")
         return round(number * self._unit)
 
-    def _date(self, row: Row, value: Mapping[str, Any]) -> int:
+    def _date(self, row: DataRow, value: Mapping[str, Any]) -> int:
         given = value.get(self._key)
         try:
             instant = datetime.fromisoformat(str(given).strip())

@@ -15,12 +15,14 @@ from benchwright.worker.endpoints.token_ratio import fit_ratio
 if TYPE_CHECKING:
     from benchwright.worker.endpoints.driver import EndpointDriver
 
-TRIED = (16, 64, 256)  # words of the prompts by which the server's count is learnt
+TRIED = (8, 24, 64)  # words of the prompts by which the server's count is learnt
 USUAL = "128"  # tokens of prompts of a warm-up whose load has those of a file
 
 
 class PromptMaker:
     """Makes the requests of one description, as many as are asked for; equal seeds give equal ones."""
+
+    repeats = False
 
     def __init__(self, spec: ExchangeSpec) -> None:
         self.spec = spec
@@ -52,10 +54,11 @@ class PromptMaker:
         counted = []
         for words in TRIED:
             spec = ExchangeSpec(input_tokens=str(words), output_tokens="1", seed=words)
-            answer = driver.ask(make_exchanges(spec, 1)[0])
-            if answer.input_tokens <= 0:  # it does not count; a word is taken for a token
-                return
-            counted.append((words, answer.input_tokens))
+            answer = driver.ask(make_exchanges(spec, 1)[0], must_succeed=not counted)
+            if answer.input_tokens > 0:
+                counted.append((words, answer.input_tokens))
+        if len(counted) < 2:  # it does not count, or takes no longer ones; a word is taken for a token
+            return
         try:
             self.ratio = fit_ratio(counted)
         except OptionError as error:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from benchwright.records import Int64s, Samples
 from benchwright.worker.endpoints.dialect import TEXT, UNKNOWN, ChunkKind, Dialect, RawAnswer, ReadAnswer, read_answer
 from benchwright.worker.endpoints.exchanges import Exchange
-from benchwright.worker.endpoints.traffic import Outcome, Traffic
+from benchwright.worker.endpoints.traffic import Outcome, RequestLog
 
 NEVER = -1  # of an instant: it did not happen
 MOST_CHUNKS = 4_000_000  # events that are kept one by one, of one copy
@@ -45,7 +45,7 @@ class ReadTraffic:
 
 
 def read_traffic(
-    traffic: Traffic,
+    traffic: RequestLog,
     dialect: Dialect,
     exchanges: Sequence[Exchange],
     *,
@@ -86,7 +86,7 @@ def read_traffic(
     return whole
 
 
-def read_entry(traffic: Traffic, entry: int, dialect: Dialect) -> ReadAnswer:
+def read_entry(traffic: RequestLog, entry: int, dialect: Dialect) -> ReadAnswer:
     """The answer of one request. Of one that was cut off, what arrived before is read as well."""
     outcome = Outcome(traffic.outcome[entry])
     raw = RawAnswer(
@@ -106,7 +106,7 @@ def read_entry(traffic: Traffic, entry: int, dialect: Dialect) -> ReadAnswer:
     return answer
 
 
-def _add_row(columns: dict[str, Int64s], traffic: Traffic, entry: int, answer: ReadAnswer, zero: int) -> None:
+def _add_row(columns: dict[str, Int64s], traffic: RequestLog, entry: int, answer: ReadAnswer, zero: int) -> None:
     scheduled, end = traffic.scheduled[entry], traffic.end[entry]
     sent = traffic.sent[entry] or end  # one that no connection took waited all the time
     first = traffic.first[entry]

@@ -28,6 +28,7 @@ def read_client(case: Case, address: Address) -> ClientSettings:
         insecure=boolean(options, "insecure", False),
         timeout=timeout,
         connections=whole(options, "connections", MOST_CONNECTIONS, least=1),
+        method=str(options.get("method", "POST")),
     )
 
 
@@ -49,6 +50,9 @@ def read_prompts(case: Case, seed: int) -> ExchangeSpec:
         turns=str(options.get("turns", "1")),
         seed=seed,
         tokenizer=str(options.get("tokenizer", "")),
+        images=whole(options, "images", 0),
+        image_size=str(options.get("image_size", usual.image_size)),
+        image_kind=str(options.get("image_kind", usual.image_kind)),
     )
 
 

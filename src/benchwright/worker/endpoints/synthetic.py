@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
+from typing import Any
 
-from benchwright.worker.endpoints.exchange_records import Exchange, ExchangeSpec, SpecLengths
+from benchwright.worker.endpoints.exchange_records import Exchange, ExchangeSpec, Messages, SpecLengths
+from benchwright.worker.endpoints.images import image_message, make_png, parse_image_size
 from benchwright.worker.endpoints.lengths import Length, draw_chances
 from benchwright.worker.endpoints.passages import Passage, PassageWriter, WrittenText
 from benchwright.worker.endpoints.token_ratio import TokenRatio
@@ -74,6 +76,7 @@ class ConversationMaker:
     def _turns_of(self, draft: _Draft, written: Sequence[WrittenText]) -> Iterator[Exchange]:
         roles = ("user", "assistant")
         messages = tuple((roles[place % 2], each.text) for place, each in enumerate(written))
+        bodies = self._bodies(draft.session, messages) if self._spec.images else None
         tokens = self._ratio.overhead
         for turn, output_tokens in enumerate(draft.output_tokens):
             last = 2 * turn
@@ -86,7 +89,17 @@ class ConversationMaker:
                 output_tokens=output_tokens,
                 session=draft.session,
                 turn=turn,
+                body=None if bodies is None else {"messages": bodies[: last + 1]},
             )
+
+    def _bodies(self, session: int, messages: Messages) -> list[dict[str, Any]]:
+        """The messages as a body has them, with images before the first text; turns share them."""
+        spec = self._spec
+        width, height = parse_image_size(spec.image_size)
+        numbers = range(session * spec.images, (session + 1) * spec.images)
+        images = [make_png(width, height, seed=spec.seed, number=each, kind=spec.image_kind) for each in numbers]
+        first, *others = messages
+        return [image_message(first[1], images), *({"role": role, "content": text} for role, text in others)]
 
 
 def _lengths(length: Length, chances: Sequence[tuple[float, float]]) -> list[int]:

@@ -36,19 +36,22 @@ class TokenRatio:
 def fit_ratio(counted: Iterable[tuple[int, int]]) -> TokenRatio:
     """The ratio that fits what a server counted: (words, tokens) of requests with one message of our words each.
 
-    The line is the median of all pairs' slopes (Theil and Sen), so that a single odd count does not bend it. An
-    `OptionError` says what is wrong with counts that fit no line, or none that texts can have.
+    The line is the median of the slopes of pairs (Theil and Sen), so that a single odd count does not bend it; of those
+    that lie far apart, since tokens are whole numbers. An `OptionError` says what is wrong with counts that fit no
+    line, or none that texts can have.
     """
     pairs = sorted(set(counted))
-    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(pairs, 2) if b[0] != a[0]]
-    if not slopes:
+    reach = pairs[-1][0] - pairs[0][0] if pairs else 0
+    if not reach:
         raise OptionError("prompts of one length do not tell how many tokens a word has", remedy=_REMEDY)
+    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(pairs, 2) if 2 * (b[0] - a[0]) >= reach]
     slope = _median(slopes)
     overhead = _median([tokens - slope * words for words, tokens in pairs])
     for words, tokens in pairs:
         if abs(tokens - slope * words - overhead) > max(_WHOLE_TOKENS, _SLACK * max(tokens, slope * words)):
             raise OptionError(f"the server's counts fit no line: {_tell(pairs)}", remedy=_REMEDY)
-    if not _FEWEST <= slope <= _MOST or not -_WHOLE_TOKENS <= overhead <= _MOST_OVERHEAD:
+    least = -_WHOLE_TOKENS * (1 + pairs[-1][0] / reach)  # the line is followed from the prompts down to no word
+    if not _FEWEST <= slope <= _MOST or not least <= overhead <= _MOST_OVERHEAD:
         raise OptionError(
             f"the server's counts mean {slope:.3g} tokens for a word and {overhead:.4g} besides: {_tell(pairs)}",
             remedy=_REMEDY,

@@ -43,13 +43,13 @@ class TokenCounter:
 
 def find_tokenizer(path: str | Path) -> Path:
     """The file of a tokenizer, which may be named by its folder; an `OptionError` where there is none, or too large."""
-    place = Path(path)
+    file = Path(path)
     try:
-        file = place / FILE if place.is_dir() else place
+        file = file / FILE if file.is_dir() else file
         size = file.stat().st_size
     except (OSError, ValueError) as error:  # ValueError: a name with a zero in it
         why = error.strerror if isinstance(error, OSError) else error
-        raise OptionError(f"--tokenizer {place}: {why}", remedy=_REMEDY) from None
+        raise OptionError(f"--tokenizer {file}: {why}", remedy=_REMEDY) from None
     if size > LARGEST:
         raise OptionError(f"--tokenizer {file}: {too_large(LARGEST)}", remedy=_REMEDY)
     return file

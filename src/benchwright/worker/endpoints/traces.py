@@ -9,7 +9,7 @@ from typing import Any
 
 from benchwright.records import ResultWarning
 from benchwright.worker.endpoints.conversations import HOLDERS
-from benchwright.worker.endpoints.data_files import Row, whole_of
+from benchwright.worker.endpoints.data_files import DataRow, whole_of
 from benchwright.worker.endpoints.exchange_records import Exchange
 from benchwright.worker.endpoints.instants import DATE, MILLISECOND, SECOND, Instants
 from benchwright.worker.endpoints.lengths import LONGEST
@@ -80,7 +80,7 @@ class RequestTrace:
         self.skipped = 0  # rows without tokens
         self.rows = 0
 
-    def exchanges(self, rows: Iterator[Row], most: int, *, copy: int = 0, copies: int = 1) -> Iterator[Exchange]:
+    def exchanges(self, rows: Iterator[DataRow], most: int, *, copy: int = 0, copies: int = 1) -> Iterator[Exchange]:
         """At most so many exchanges; those of one copy."""
         recorded = (each for each in islice(self._read(rows), most) if each.session % copies == copy)
         while together := list(islice(recorded, _TOGETHER)):
@@ -106,7 +106,7 @@ class RequestTrace:
             )
         ]
 
-    def _read(self, rows: Iterator[Row]) -> Iterator[_Recorded]:
+    def _read(self, rows: Iterator[DataRow]) -> Iterator[_Recorded]:
         session = 0
         for row in rows:
             if not isinstance(row.value, Mapping):
@@ -125,7 +125,7 @@ class RequestTrace:
             yield _Recorded(session, at, passage, output_tokens)
             session += 1
 
-    def _length(self, row: Row, key: str) -> int:
+    def _length(self, row: DataRow, key: str) -> int:
         number = whole_of(row.value.get(key))
         if number is None or not 0 <= number <= LONGEST:
             given = str(row.value.get(key))[:40]
@@ -135,7 +135,7 @@ class RequestTrace:
         return number
 
 
-def _blocks_of(row: Row) -> tuple[int, ...]:
+def _blocks_of(row: DataRow) -> tuple[int, ...]:
     blocks = row.value.get(_BLOCKS)
     if blocks is None:
         return ()

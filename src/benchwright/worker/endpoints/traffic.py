@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+MOST_KEPT = 2**30  # bytes of answers that are kept until they are read
+MOST_REQUESTS = 2_000_000
 Pieces = list[tuple[int, bytes]]  # the instant at which each piece of a body arrived, and the piece
 
 
@@ -24,7 +26,7 @@ class Outcome(IntEnum):
 
 
 @dataclass(slots=True, kw_only=True)
-class Traffic:
+class RequestLog:
     """One entry a request, in the order in which they were begun. Instants are ns of `time.perf_counter_ns`."""
 
     scheduled: list[int] = field(default_factory=list)
@@ -40,13 +42,16 @@ class Traffic:
 
     def add(self, scheduled: int, number: int) -> int:
         """A new entry; returns its place."""
+        entry = len(self.scheduled)
         self.scheduled.append(scheduled)
         self.number.append(number)
-        for column in (self.sent, self.first, self.end, self.status):
-            column.append(0)
-        self.outcome.append(Outcome.OK)
+        self.sent.append(0)
+        self.first.append(0)
+        self.end.append(0)
+        self.status.append(0)
+        self.outcome.append(0)  # Outcome.OK: to look it up takes longer than all of the above
         self.pieces.append(_NOTHING)
-        return len(self.scheduled) - 1
+        return entry
 
     def __len__(self) -> int:
         return len(self.scheduled)
@@ -67,3 +72,10 @@ class ClientHealth:
     cpu: float = 0.0  # seconds of this process
     elapsed: float = 0.0  # seconds
     cut_short: str = ""  # why it stopped before its time; "": it did not
+
+    def bound_memory(self, kept: int, requests: int) -> None:
+        """Has whoever issues requests stop when what is kept of their answers fills the memory that it may have."""
+        if kept > MOST_KEPT:
+            self.cut_short = f"the answers are more than {MOST_KEPT >> 20} MiB"
+        elif requests >= MOST_REQUESTS:
+            self.cut_short = f"there were {MOST_REQUESTS:,} requests"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,9 +13,13 @@ from benchwright.errors import RequestError
 from benchwright.records import Scalar
 from benchwright.system import streams
 from benchwright.system.masking import mask_url
+from benchwright.system.texts import shorten
 
-PORTS = {"http": 80, "https": 443}
+PORTS = {"http": 80, "https": 443, "grpc": 80, "grpcs": 443}  # the usual ones
+HTTP = ("http", "https")
+GRPC = ("grpc", "grpcs")
 HEADER_OPTION = "header."  # begins the options that are headers of every request
+LONGEST_SHOWN = 200  # characters of an address in a message
 _MOST_KEY = 64 * 2**10  # bytes of a file that holds a key
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _SECRET = re.compile(r"auth|token|secret|key|cookie|password", re.IGNORECASE)
@@ -28,30 +32,35 @@ class Address:
     host: str
     port: int
     path: str  # with its query
-    tls: bool
+    scheme: str = "http"
+
+    @property
+    def tls(self) -> bool:
+        """Whether the connection is encrypted."""
+        return self.scheme in ("https", "grpcs")
 
     @property
     def authority(self) -> str:
         """Host and port as the header `Host` has them; the port only where it is not the usual one."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == PORTS["https" if self.tls else "http"] else f"{host}:{self.port}"
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def origin(self) -> str:
         """The address without its path: `http://host:8000`."""
-        return f"{'https' if self.tls else 'http'}://{self.authority}"
+        return f"{self.scheme}://{self.authority}"
 
 
-def parse_address(url: str) -> Address:
+def parse_address(url: str, schemes: Sequence[str] = HTTP) -> Address:
     """Reads `http://host:port/path`; a `RequestError` says what is wrong with any other text."""
-    shown = mask_url(url)
+    shown = shorten(mask_url(url), LONGEST_SHOWN)
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
         raise RequestError(f"{shown!r} is not an address: {error}") from None
-    if parts.scheme not in PORTS or not parts.hostname:
-        raise RequestError(f"{shown!r} is not an address", remedy="write http://host:port/path")
+    if parts.scheme not in schemes or not parts.hostname:
+        raise RequestError(f"{shown!r} is not an address", remedy=f"write {schemes[0]}://host:port/path")
     if parts.username is not None or parts.password is not None:
         raise RequestError(
             f"{shown} holds a login, which would be kept with the results",
@@ -62,7 +71,7 @@ def parse_address(url: str) -> Address:
         host=parts.hostname,
         port=PORTS[parts.scheme] if port is None else port,
         path=f"{path}?{parts.query}" if parts.query else path,
-        tls=parts.scheme == "https",
+        scheme=parts.scheme,
     )
 
 

@@ -49,6 +49,8 @@ def _derive_seed(seed: int, what: str, number: int) -> int:
 def _draw_instants(load: Load) -> Int64s:
     if load.rate is None or load.rate <= 0:
         raise OptionError("an open loop needs a rate above zero", remedy="give --rate")
+    if load.ramp_to is not None:
+        return _draw_ramp(load, load.rate, load.ramp_to)
     count = _count(load, load.rate)
     gap = 1e9 / load.rate
     if load.arrivals is Arrivals.CONSTANT:
@@ -60,6 +62,32 @@ def _draw_instants(load: Load) -> Int64s:
         limit = int(load.duration * 1e9)
         while instants and instants[-1] > limit:
             instants.pop()
+    return instants
+
+
+def _draw_ramp(load: Load, first: float, last: float) -> Int64s:
+    """Arrivals whose rate goes evenly from `first` to `last` over the duration.
+
+    The n-th of a Poisson process of rate 1 is moved to where the area under the rate is as large; for constant
+    arrivals that area is n itself.
+    """
+    duration = load.duration
+    if duration is None or load.samples is not None or last <= 0:
+        raise OptionError(
+            "a ramp needs a duration and rates above zero", remedy="give --rate, --ramp-to and --duration"
+        )
+    count = _count(replace(load, rate=(first + last) / 2), (first + last) / 2)
+    draw = random.Random(load.seed).expovariate
+    areas = accumulate(map(draw, repeat(1.0, count))) if load.arrivals is Arrivals.POISSON else map(float, range(count))
+    slope = (last - first) / duration
+    instants = array("q")
+    for area in areas:
+        # first * t + slope * t * t / 2 = area, in the form that does not cancel where the slope is small
+        inner = first * first + 2 * slope * area
+        instant = 2 * area / (first + inner**0.5) if inner >= 0 else duration + 1
+        if instant > duration:
+            break
+        instants.append(int(instant * 1e9))
     return instants
 
 

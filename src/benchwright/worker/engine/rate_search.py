@@ -72,7 +72,7 @@ def best(probes: list[Probe[T]]) -> Probe[T] | None:
 # ---- through the engine ----
 
 
-class Judge(Protocol):
+class RateJudge(Protocol):
     """Tells whether objectives hold in what was measured; None when they seem to, but not surely."""
 
     def __call__(self, measured: MeasuredLoad, objectives: Sequence[Objective], /) -> bool | None: ...
@@ -84,7 +84,7 @@ def judge_latency(measured: MeasuredLoad, objectives: Sequence[Objective]) -> bo
 
 
 def search_rate(
-    load: Load, measure: Callable[[Load], MeasuredLoad], *, typical: float, judge: Judge = judge_latency
+    load: Load, measure: Callable[[Load], MeasuredLoad], *, typical: float, judge: RateJudge = judge_latency
 ) -> Callable[[], MeasuredLoad]:
     """Measures open loops at rates that the search chooses; gives the samples of the best rate, or of the lowest tried.
 

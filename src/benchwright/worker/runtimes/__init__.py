@@ -9,14 +9,11 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from benchwright import plugins
 from benchwright.errors import NotInstalledError
 from benchwright.records import Case, Failure, Load, Metric, Operator, ResultWarning, Timeline, Value
-
-if TYPE_CHECKING:
-    from benchwright.worker.engine.engine import PreparedLoad
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +44,14 @@ class Loaded:
     begin: Callable[[], None] = lambda: None  # called when every copy is warm, just before time zero; must be quick
     report: Callable[[], Report] = Report  # asked once, after the last call
     close: Callable[[], None] = lambda: None
+    leave: Callable[[], None] | None = None  # ends what all copies use: called when the last of them has answered
+    load_time: float | None = None  # seconds, where another process than this one loads the model
+    pids: Sequence[int] = ()  # the processes that are measured, where this one only asks them
     infer: Callable[..., Any] | None = None  # the model on any arrays, in its order or by name; gives its outputs
     feed: Mapping[str, Any] | None = None  # the first call's inputs by name, in order, as `infer` takes them
     drawn: bool = False  # the inputs are random numbers, which a model need not like
     model: Any = None  # what the library itself calls its model, for who sets it up further
-    prepare: Callable[[Load, int], PreparedLoad] | None = None  # issues a load (of a copy) by itself, not call by call
+    prepare: Callable[[Load, int], Any] | None = None  # issues the load of a copy by itself: gives a `PreparedLoad`
     tell: Callable[[str], None] = lambda text: None  # set by the worker: shows a line to whoever watches the run
 
 

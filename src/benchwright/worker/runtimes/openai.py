@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 ROUTES = ("chat/completions", "completions", "embeddings")  # ends of addresses, the longer of two first
 OPTIONS = frozenset({"body", "ignore_eos", "length_field", "model", "stream"})
-PROMPTS = frozenset({"data", "input_tokens", "output_tokens", "shared_prefix", "tokenizer", "turns", "think_time"})
+PROMPTS = frozenset(
+    {
+        *("data", "input_tokens", "output_tokens", "shared_prefix", "tokenizer", "turns", "think_time"),
+        *("images", "image_size", "image_kind"),
+    }
+)
 _COUNTED = "stream_options"  # asks for counts of tokens at the end of a stream
 
 
@@ -81,20 +86,24 @@ class OpenAiDialect:
     def encode(self, exchange: Exchange) -> bytes:
         """The body of a request."""
         if exchange.body is not None:
-            return json.dumps({**self._extra, **exchange.body}).encode()
+            return json.dumps({**self._fields(exchange), **self._extra, **exchange.body}).encode()
+        return json.dumps({**self._fields(exchange), **self._extra}).encode()
+
+    def _fields(self, exchange: Exchange) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self._model} if self._model else {}
         if self._route == "embeddings":
-            body["input"] = _last_text(exchange)
-            return json.dumps({**body, **self._extra}).encode()
+            return {**body, "input": exchange.messages[-1][1] if exchange.messages else ""}
         if self._route == "completions":
             body["prompt"] = "\n".join(text for _, text in exchange.messages)
         else:
             body["messages"] = [{"role": role, "content": text} for role, text in exchange.messages]
         if exchange.output_tokens is not None:
             body[self._length] = exchange.output_tokens
-        if self.streams:
-            body["stream"] = True
-        return json.dumps({**body, **self._extra}).encode()
+        return {**body, "stream": True} if self.streams else body
+
+    def headers(self, exchange: Exchange) -> Mapping[str, str]:
+        """No header is of one request alone."""
+        return {}
 
     def read(self, answer: RawAnswer) -> ReadAnswer:
         """Reads a stream, or a whole answer where the server gave one."""
@@ -106,7 +115,3 @@ class OpenAiDialect:
         if self.streams and not first.startswith(b"{"):
             return openai_answers.read_stream(answer)
         return openai_answers.read_whole(answer)
-
-
-def _last_text(exchange: Exchange) -> str:
-    return exchange.messages[-1][1] if exchange.messages else ""

@@ -27,6 +27,7 @@ Array = npt.NDArray[Any]
 Feed = dict[str, Array]  # one call's arrays by input name, in the model's order
 
 MOST_ITEMS = 4096  # of a data set whose count was not limited; more are taken for a generator without end
+_LETTERS = 8  # of a random text
 _ABOVE_IDS = 100  # random whole numbers stay below this, so that they are valid ids in almost any vocabulary
 
 
@@ -132,6 +133,9 @@ def constant(spec: TensorSignature, inputs: Inputs) -> Array:
             f"{len(numbers)} were given",
             remedy=f"write --value {spec.name}=NUMBER for all of them, or one for each",
         )
+    if dtype.kind == "U":
+        array = np.array([f"{number:g}" for number in numbers])
+        return np.full(shape, array[0], dtype=array.dtype) if len(numbers) == 1 else array.reshape(shape)
     with np.errstate(all="ignore"):
         array = np.array(numbers, dtype=np.float64).astype(dtype)
     if dtype.kind in "iub" and not np.array_equal(array.astype(np.float64), np.array(numbers, dtype=np.float64)):
@@ -180,7 +184,7 @@ def _read_fixed_input(spec: TensorSignature, inputs: Inputs) -> Array:
 def random_array(
     spec: TensorSignature, seed: int, index: int = 0, *, seeded_by: str = "", within: tuple[float, float] | None = None
 ) -> Array:
-    """Floats in [0, 1), booleans, bytes of the whole range, other whole numbers below 100; or `within` two bounds.
+    """Floats in [0, 1), booleans, bytes of the whole range, other whole numbers below 100, texts; or `within` bounds.
 
     Seeded by a name, the input's own unless another is given, so that a model gets the same numbers in every runtime.
     """
@@ -196,6 +200,9 @@ def random_array(
         return generator.integers(0, 2, size=shape).astype(dtype)
     if dtype.kind in "iu":
         return generator.integers(*_whole_bounds(spec, dtype, within), size=shape).astype(dtype)
+    if dtype.kind == "U":
+        letters = generator.integers(ord("a"), ord("z") + 1, size=(*shape, _LETTERS), dtype=np.uint32)
+        return letters.view(f"U{_LETTERS}")[..., 0]
     if dtype.kind in "fc":
         low, high = within or (0.0, 1.0)
         return np.asarray(low + (high - low) * generator.random(size=shape)).astype(dtype)

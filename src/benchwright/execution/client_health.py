@@ -1,0 +1,58 @@
+"""Whether the client that asked a served model was the bottleneck: then its numbers are not the server's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchwright.execution.attempt import CopyAnswer
+from benchwright.records import Metric, ResultWarning
+from benchwright.units import format_value
+
+CLIENT = "client"  # the detail in which a worker tells of itself
+BUSY = 90.0  # % of a core: a client of one thread has nothing left
+LATE = 0.001  # seconds by which 1 % of the requests may be sent late, whatever they take
+LATE_SHARE = 0.05  # or this share of the median that they are judged by
+_TYPICAL = ("ttft_p50", "latency_p50")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFault:
+    """One way in which the client fell behind."""
+
+    seen: str
+    remedy: str
+
+
+def find_faults(answers: Sequence[CopyAnswer], metrics: Sequence[Metric]) -> list[ClientFault]:
+    """Every way in which a client fell behind; none of what was asked without a client of ours."""
+    told = [client for a in answers if isinstance(client := a.measured["details"].get(CLIENT), Mapping)]
+    if not told:
+        return []
+    points = {m.name: m.estimate.point for m in metrics}
+    typical = next((points[name] for name in _TYPICAL if name in points), 0.0)
+    busy = max(_number(client, "cpu_percent") for client in told)
+    late = max(_number(client, "send_lateness_p99_ns") for client in told) / 1e9
+    waited = sum(_number(client, "waited_for_a_connection") for client in told)
+    found = []
+    if busy >= BUSY:
+        seen = f"a process of the client used {busy:.0f} % of a core"
+        found.append(ClientFault(seen=seen, remedy=f"send from more processes: --copies {len(told) + 1}"))
+    if waited:
+        seen = f"{waited:.0f} requests waited because all connections were in use"
+        found.append(ClientFault(seen=seen, remedy="allow more with --option connections=N, or more open files"))
+    elif late > max(LATE, LATE_SHARE * typical):
+        seen = f"1 % of the requests were sent more than {format_value(late, 's')} late"
+        remedy = f"leave it a free CPU, or send from more processes: --copies {len(told) + 1}"
+        found.append(ClientFault(seen=seen, remedy=remedy))
+    return found
+
+
+def warn_of(faults: Sequence[ClientFault]) -> list[ResultWarning]:
+    """The faults as warnings."""
+    return [ResultWarning(code="client-limited", seen=fault.seen, remedy=fault.remedy) for fault in faults]
+
+
+def _number(client: Mapping[str, object], name: str) -> float:
+    value = client.get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

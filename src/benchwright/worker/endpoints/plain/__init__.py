@@ -1,0 +1,1 @@
+"""Any route that takes a request with a body: templates that bodies are written from, and where answers stand."""
