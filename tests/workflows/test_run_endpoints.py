@@ -18,7 +18,7 @@ from scripted.events import Usage
 
 if TYPE_CHECKING:
     from certificates import Authority
-    from served_models import LlamaServer
+    from llama_models import LlamaServer
 
 CHAT = "/v1/chat/completions"
 SHORT = Load(samples=12, warmup=0.05, workers=2)

@@ -64,12 +64,16 @@ def judged_metrics(directions: Directions) -> list[str]:
 
 
 def headline_metrics(directions: Directions) -> list[str]:
-    """The judged metrics that a short view shows: without the tail of a latency and without memory, if others remain.
+    """The judged metrics that a short view shows: without the tails of times and without memory, if others remain.
 
     Where no metric has a direction, the headlines are all that there are.
     """
     judged = judged_metrics(directions)
-    return [name for name in judged if name != TAIL and name not in MEMORY] or judged or in_order(directions)
+    return [name for name in judged if not _is_tail(name) and name not in MEMORY] or judged or in_order(directions)
+
+
+def _is_tail(name: str) -> bool:
+    return name == TAIL or bool((served := _SERVED.fullmatch(name)) and served[3] == "p99")
 
 
 def directions_of(metrics: Iterable[Metric]) -> dict[str, str | None]:

@@ -131,7 +131,8 @@ def work(line: WorkerLine) -> None:
 def _warm_up(loaded: Loaded, job: Job) -> PreparedLoad:
     """Warms up. Where a library refuses the inputs, the error says what to do."""
     if loaded.prepare is not None:
-        return loaded.prepare(job.case.load, job.copy)
+        prepared: PreparedLoad = loaded.prepare(job.case.load, job.copy)
+        return prepared
     try:
         return prepare(_subject(loaded), job.case.load, clock=loaded.clock, copy=job.copy)
     except Exception as error:  # the border to the library: which kinds there are, only it knows

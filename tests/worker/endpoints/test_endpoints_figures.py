@@ -103,9 +103,20 @@ def test_counters_are_rates_and_begin_anew_with_their_server() -> None:
 
 
 def test_gauges_are_as_they_are() -> None:
-    found = lines(("queue", "gauge", [1, None, 3, 0]), ("memory_bytes", "gauge", [1, 2, 3, 4]))
+    other: list[float | None] = [1, 2, 3, 4]
+    found = lines(
+        ("queue", "gauge", [1, None, 3, 0]),
+        ("memory_bytes", "gauge", other),
+        ("age_seconds", "gauge", other),
+        ("llamacpp:prompt_tokens_seconds", "gauge", other),
+    )
     assert found["server:queue"].seconds == (0.0, 2.0, 3.0) and found["server:queue"].values == (1.0, 3.0, 0.0)
-    assert (found["server:queue"].unit, found["server:memory_bytes"].unit) == ("1", "B")
+    assert {name.removeprefix("server:"): line.unit for name, line in found.items()} == {
+        "queue": "1",
+        "memory_bytes": "B",
+        "age_seconds": "s",
+        "llamacpp:prompt_tokens_seconds": "/s",
+    }
 
 
 def test_histograms_are_means_of_what_came_between_two_looks() -> None:

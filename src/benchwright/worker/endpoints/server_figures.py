@@ -26,7 +26,11 @@ PATIENCE = 5.0  # seconds for the answer of the process that asked
 EDGE = 100_000_000  # ns around the timed phase in which a look still belongs to it
 CLOSE = 250_000_000  # ns: of two looks that lie so close, a rate between them says little
 _START = "from benchwright.worker.endpoints.scraper import main; main()"
-_UNITS = ((re.compile(r"_seconds(_total)?$"), "s"), (re.compile(r"_bytes(_total)?$"), "B"))
+_UNITS = (
+    (re.compile(r"llamacpp:\w+_tokens_seconds$"), "/s"),  # tokens a second, in spite of its name
+    (re.compile(r"_seconds$"), "s"),
+    (re.compile(r"_bytes$"), "B"),
+)
 _LAST = re.compile(r"process_")  # of less use than what the server tells of its own work
 
 
