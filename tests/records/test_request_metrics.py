@@ -15,12 +15,12 @@ def test_every_metric_has_a_formula_in_the_docs(root: Path) -> None:
     page = (root / "docs" / "endpoints.md").read_text(encoding="utf-8")
     table = re.search(r"^\| metric \| formula .*?\n\n", page, re.MULTILINE | re.DOTALL)
     assert table is not None
-    named = {name for line in table[0].splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    named = {name for line in table[0].strip().splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])}
     assert named == {*TIMES, *AMOUNTS}
 
 
 def test_every_metric_of_a_request_that_is_derived_has_words(served_failures: Run, served_rates: Run) -> None:
-    from benchwright.analysis.requests import Requests
+    from benchwright.execution.endpoint_metrics import Requests
 
     (result,) = served_failures.results
     assert {*Requests(result.samples).times()} <= {*TIMES}
