@@ -36,7 +36,7 @@ REQUESTS = {
     **dict.fromkeys(("throughput", "output_tokens_rate", "input_tokens_rate", "tokens_per_user", "goodput"), "higher"),
     "errors": "lower",
     "output_tokens": None,
-    "rss_peak": "lower",
+    "rss_peak": None,  # of the client
 }
 
 
@@ -45,6 +45,7 @@ def test_requests_are_judged_by_what_their_users_wait_for() -> None:
     tails = ["ttft_p99", "itl_p99"]
     assert judged_metrics(REQUESTS) == ["latency_p50", "latency_p99", "throughput", *requests, *tails]
     assert headline_metrics(REQUESTS) == [*speed, *requests]
+    assert judged_metrics(REQUESTS | {"rss_peak": "lower"})[-1] == "rss_peak"  # of a server that was started for it
 
 
 def test_a_file_that_tells_other_times_of_requests_is_judged_by_those() -> None:
