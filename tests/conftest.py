@@ -28,7 +28,7 @@ import browsers
 import worker_nursery
 from benchwright import records
 from benchwright.cli import main
-from benchwright.execution.hosts.local import LocalWorker
+from benchwright.execution.hosts.local import LocalHost, LocalWorker
 
 ROOT = Path(__file__).parent.parent
 FRESH = bool(os.environ.get("BENCHWRIGHT_TEST_FRESH"))  # start every worker as usual
@@ -96,6 +96,8 @@ def _quick_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
         return
     nursery = request.getfixturevalue("_nursery")
     monkeypatch.setattr(LocalWorker, "_spawn", worker_nursery.spawner(nursery, LocalWorker._spawn))
+    monkeypatch.setattr(LocalHost, "launch", worker_nursery.launcher(nursery, LocalHost.launch))
+    monkeypatch.setattr(LocalHost, "get_ready", lambda _: None)  # a fork is there at once
 
 
 @pytest.fixture(scope="session")
