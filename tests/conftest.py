@@ -78,10 +78,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_unconfigure() -> None:
-    gc.unfreeze()  # what a test left open is complained about in the end
-
-
 @pytest.fixture(scope="session")
 def _nursery() -> Iterator[worker_nursery.Nursery]:
     nursery = worker_nursery.Nursery()

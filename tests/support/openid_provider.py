@@ -33,12 +33,18 @@ PEOPLE = {
 }
 
 
+@cache
+def _first_key() -> RSAKey:
+    """One key for all tests of a process: to make it takes longer than most of them."""
+    return RSAKey.generate_key(2048, {"kid": "first", "use": "sig"})
+
+
 @dataclass
 class WillingProvider:
     """Answers a client as the protocol says, but for what a test changes."""
 
     issuer: str = ""
-    key: RSAKey = field(default_factory=lambda: _first_key())
+    key: RSAKey = field(default_factory=_first_key)
     published: list[dict[str, Any]] | None = None  # keys; its own when None
     metadata: dict[str, Any] = field(default_factory=dict)  # in place of what it tells of itself
     claims: dict[str, Any] = field(default_factory=dict)  # in place of those of the ID token; None leaves one out
@@ -100,12 +106,6 @@ class WillingProvider:
             return 400, {"error": "invalid_grant"}
         token = self.id_token(asked) if self.token is None else self.token
         return 200, {"access_token": "access", "token_type": "Bearer", "id_token": token}
-
-
-@cache
-def _first_key() -> RSAKey:
-    """One key for all tests of a process: to make it takes longer than most of them."""
-    return RSAKey.generate_key(2048, {"kid": "first", "use": "sig"})
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def build(path: Path) -> None:
 
 
 def build_small(path: Path) -> None:
-    """Makes a store of the last runs of one model alone: enough for every page, and published in a tenth of the time."""
+    """Makes a store of the last runs of one model alone: enough for every page, and published in little time."""
     with closing(SqlStore(f"sqlite:///{path}")) as store:
         for number in range(2 * made.COMMITS - 8, 2 * made.COMMITS):
             run = made.run(number)

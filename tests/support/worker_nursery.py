@@ -61,7 +61,7 @@ class Nursery:
             )
 
     def fits(self, environment: dict[str, str]) -> bool:
-        """Whether a fork can have this environment. It can have other folders to import from, if nothing begins there."""
+        """Whether a fork can have this environment; it can import from other folders, if nothing begins there."""
         now, then = _before_all(environment), dict(self._began_with)
         folders, usual = now.pop("PYTHONPATH", ""), then.pop("PYTHONPATH", "")
         return now == then and (folders == usual or not any(map(_begins, _folders(folders))))
