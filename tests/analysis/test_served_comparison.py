@@ -8,7 +8,9 @@ import pytest
 
 import served_runs
 from benchwright.analysis.comparison import ComparedMetric, compare_runs
+from benchwright.analysis.gate import ComparedSides, check, parse_condition
 from benchwright.records import Run, Verdict
+from benchwright.records.findings import FindingRules
 from scripted.client import ScriptedServer
 
 
@@ -32,7 +34,8 @@ def first_tokens(_scripted_process: ScriptedServer) -> tuple[Run, Run]:
 def test_a_later_first_token_is_found_and_the_gaps_are_not_blamed(first_tokens: tuple[Run, Run]) -> None:
     found = _metrics(*first_tokens)
     assert [*found] == [
-        *("latency_p50", "latency_p99", "throughput", "ttft_p50", "itl_p50", "output_tokens_rate", "errors")
+        *("latency_p50", "latency_p99", "throughput", "ttft_p50", "itl_p50", "output_tokens_rate", "errors"),
+        *("ttft_p99", "itl_p99"),
     ]
     assert found["ttft_p50"].verdict is Verdict.WORSE
     assert found["itl_p50"].verdict is not Verdict.WORSE
@@ -49,3 +52,20 @@ def test_failures_that_were_not_there_before_are_worse(served_failures: Run) -> 
     found = _metrics(before, served_failures)["errors"]
     assert found.verdict is Verdict.WORSE and "points more" in found.sentence
     assert found.ratio is None and found.ratio_text == "-"
+
+
+def test_a_gate_counts_points_of_failed_requests(served_failures: Run) -> None:
+    (result,) = served_failures.results
+    errors = result.metric("errors")
+    assert errors is not None
+    none = replace(errors, estimate=replace(errors.estimate, point=0.0, low=0.0, high=0.1))
+    metrics = tuple(none if metric.name == "errors" else metric for metric in result.metrics)
+    before = replace(served_failures, id="before", results=(replace(result, metrics=metrics),))
+    sides = ComparedSides(before=before, after=served_failures, measured=served_failures, against="before")
+
+    def breached(condition: str) -> list[str]:
+        found = check(sides, [parse_condition(condition)], smallest=0.01, rules=FindingRules())
+        return [breach.metric for breach in found.breaches]
+
+    assert breached("errors>1%") == ["errors"] and breached("worse") == ["errors"]
+    assert breached("errors>50%") == []

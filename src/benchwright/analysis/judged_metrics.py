@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from benchwright import schema
 from benchwright.records import Metric, Result, Run, Status
 from benchwright.records.costs import COSTS
-from benchwright.records.request_metrics import JUDGED, are_of_requests, words_of
+from benchwright.records.request_metrics import ITL, JUDGED, are_of_requests, words_of
 
 TAIL = "latency_p99"
 ALIKE = 0.5  # of the larger of two changes, as logarithms: a smaller one is another change
@@ -41,8 +41,8 @@ _BESIDE = re.compile(
     r"|cpu_others|steal|psi_\w+|rss_mean|vms_peak"  # the machine, or another statistic of the same memory
     r"|error_(?:max_abs|mean_abs|rms|max_rel|mean_rel)(?:\..*)?|out_of_tolerance(?:\..*)?"  # tolerances judge these
 )
-# Of requests to a served model: made of what is judged, or of the process that sent them.
-_BESIDE_REQUESTS = frozenset(["input_tokens_rate", "tokens_per_user", *MEMORY, "rss_mean"])
+# Of requests to a served model: made of what is judged.
+_BESIDE_REQUESTS = frozenset(["input_tokens_rate", "tokens_per_user"])
 _STATISTIC = re.compile(r"(.+?)_(?:p\d+(?:\.\d+)?|min|max)")
 # Of a served model: `ttft_p99`, `tpot_any`, `e2e_close_p50`. What stands between says in which way it was counted.
 _SERVED = re.compile(r"(ttft|itl|tpot|e2e|tokens_per_user)((?:_(?!p\d)[a-z]+)*)(?:_(p\d+(?:\.\d+)?))?")
@@ -69,7 +69,8 @@ def headline_metrics(directions: Directions) -> list[str]:
     Where no metric has a direction, the headlines are all that there are.
     """
     judged = judged_metrics(directions)
-    return [name for name in judged if not _is_tail(name) and name not in MEMORY] or judged or in_order(directions)
+    left_out = {*MEMORY, *(["tpot_p50"] if ITL in judged else [])}  # a mean of what the gaps tell one by one
+    return [name for name in judged if not _is_tail(name) and name not in left_out] or judged or in_order(directions)
 
 
 def _is_tail(name: str) -> bool:
@@ -131,6 +132,8 @@ def _is_chosen(served: re.Match[str], known: Directions) -> bool:
     """Whether a statistic of a served model is judged: median and p99 of what a latency does not say already."""
     what, counted, statistic = served.groups()
     if statistic not in ("p50", "p99") or what == "tokens_per_user" or (what == "e2e" and "latency_p50" in known):
+        return False
+    if what == "tpot" and "itl_p50" in known:  # the gaps that it is the mean of
         return False
     return not counted or (counted in _OTHER_COUNTS and f"{what}_p50" not in known)
 

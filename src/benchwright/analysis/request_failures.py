@@ -52,19 +52,18 @@ class RequestCount:
         return f"{self.made:,} made, {share}"
 
 
-def count_requests(table: Iterable[Row]) -> RequestCount | None:
-    """The requests of a table's cases; None where nothing was asked of a served model."""
+def count_requests(results: Iterable[Result], labels: Mapping[str, str] | None = None) -> RequestCount | None:
+    """The requests of results; None where nothing was asked of a served model. `labels` name cases, by result."""
     made, counts = 0, Counter[str]()
     first: dict[str, str] = {}
     cases: dict[str, dict[str, None]] = {}
-    for row in table:
-        for result in row.results:
-            asked, failed = _count(result)
-            made += asked
-            counts.update(failed)
-            for kind in failed:
-                first.setdefault(kind, _first_message(result, kind))
-                cases.setdefault(kind, {})[row.short] = None
+    for result in results:
+        asked, failed = _count(result)
+        made += asked
+        counts.update(failed)
+        for kind in failed:
+            first.setdefault(kind, _first_message(result, kind))
+            cases.setdefault(kind, {})[(labels or {}).get(result.id, result.case.name)] = None
     if not made:
         return None
     return RequestCount(
@@ -78,7 +77,8 @@ def count_requests(table: Iterable[Row]) -> RequestCount | None:
 
 def describe_requests(table: Sequence[Row]) -> list[str]:
     """How many requests were made and failed, then each class with what the first of them said; nothing without any."""
-    found = count_requests(table)
+    labels = {result.id: row.short for row in table for result in row.results}
+    found = count_requests([result for row in table for result in row.results], labels)
     if found is None:
         return []
     lines = [f"Requests: {found}"]

@@ -11,10 +11,13 @@ from benchwright.execution import instrument, metrics, pricing
 from benchwright.execution.attempt import AttemptOutcome, CopyAnswer
 from benchwright.records import Case, Environment, Failure, Metric, Operator, Result, Status, Timeline, Value
 from benchwright.records.prices import Price
+from benchwright.records.request_metrics import are_of_requests
 from benchwright.stats.summary import within_limits
 from benchwright.units import limits
+from benchwright.worker.endpoints.serve_options import serves
 from benchwright.worker.runtimes.outputs import COMPARED
 
+_OF_PROCESSES = frozenset(["rss_peak", "rss_mean"])
 REPORTED = "reported"  # begins the method of every metric that a benchmark told of itself
 
 
@@ -23,7 +26,7 @@ def with_numbers(bare: Result, outcome: AttemptOutcome, *, price: Price | None =
     case, answers, told = bare.case, outcome.answers, outcome.answers[0].measured
     derived, reported = metrics.derive(case, answers), _reported_metrics(told["metrics"])
     own = [*derived, *reported]
-    seen = outcome.observation.metrics
+    seen = _without_client(case, outcome.observation.metrics, derived)
     items = int(answers[0].ready["items_per_call"])
     cost = [] if price is None else pricing.costs_of(own, price, items)
     cost += pricing.energies_of(own, pricing.power_of(seen, price), price)
@@ -45,6 +48,13 @@ def with_numbers(bare: Result, outcome: AttemptOutcome, *, price: Price | None =
         ),
         environment=_add_worker_facts(bare.environment, answers[0].ready, answers[0].measured),
     )
+
+
+def _without_client(case: Case, seen: Sequence[Metric], derived: Sequence[Metric]) -> tuple[Metric, ...]:
+    """What monitors saw of the workers; of a client, whose server runs elsewhere, no direction of it is better."""
+    if not are_of_requests([metric.name for metric in derived]) or serves(case):
+        return tuple(seen)
+    return tuple(replace(metric, better=None) if metric.name in _OF_PROCESSES else metric for metric in seen)
 
 
 def _details(case: Case, answers: Sequence[CopyAnswer], price: Price | None, own: Sequence[Metric]) -> dict[str, Value]:

@@ -28,6 +28,8 @@ MODULES = (
     "schema/parsing.py",
     "schema/soundness.py",
     "units/__init__.py",
+    "units/money.py",
+    "units/objectives.py",
     "machine/**/*.py",
     "worker/**/*.py",
     "targets/__init__.py",

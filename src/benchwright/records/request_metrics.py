@@ -1,6 +1,6 @@
 """The metrics of requests to served models: what each is called where people read it, and what it means.
 
-`execution.endpoint_metrics` derives them; docs/metrics.md has the formulas, and a test holds it against this table.
+`execution.endpoint_metrics` derives them; docs/endpoints.md has the formulas, and a test holds it against this table.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ AMOUNTS = {
 SHOWN = ("ttft_p50", "ttft_p99", "itl_p50", "itl_p99", "latency_p50", "latency_p99", TOKENS, PER_USER, "throughput")
 # What is judged beside the latency and the throughput, which every other measurement has as well.
 JUDGED = (TTFT, ITL, TOKENS, GOODPUT, ERRORS)
+_WITHOUT_BYTES = frozenset([ERRORS, "lateness"])  # of protocols that do not tell when an answer began, such as gRPC
 _SIGNS = frozenset(["ttft", "ttft_p50", "ttfb", "ttfb_p50", "itl_p50", "tpot_p50"])  # what nothing else has
 
 
@@ -71,7 +72,8 @@ def words_of(metric: str) -> MetricWords | None:
 
 def are_of_requests(metrics: Iterable[str]) -> bool:
     """Whether these are the metrics of requests to a served model."""
-    return not _SIGNS.isdisjoint(metrics)
+    known = {*metrics}
+    return not _SIGNS.isdisjoint(known) or known >= _WITHOUT_BYTES
 
 
 def _describe(which: str) -> str:

@@ -58,6 +58,10 @@ def columns(table: Sequence[Row]) -> list[Column]:
     known = directions_of(metric for row in table for metric in row.metrics.values())
     usual = {**SERVED, **{name: SHOWN[name] for name in SHOWN if name not in SERVED}} if is_served(table) else SHOWN
     judged = [name for name in judged_metrics(known) if name not in usual and name != "wall_time"]
+    if SERVED.keys() & known.keys() >= {"ttft_p50", "itl_p50"}:
+        judged = [
+            name for name in judged if not words_of(name)
+        ]  # more of the same, such as the mean gap: `show` has it
     own = list(dict.fromkeys([*judged, *_names_reported(table)]))[:MOST_OWN]
     names = {"wall_time": "wall time", **dict.fromkeys(own), **usual, COST: _cost_title(table)}
     found = (_column(metric, title or metric, table) for metric, title in names.items() if _says(metric, table))
@@ -71,9 +75,9 @@ def is_served(table: Sequence[Row]) -> bool:
 
 def _says(metric: str, table: Sequence[Row]) -> bool:
     """Whether a metric says anything of what was measured: no errors need no column, and the memory of the process that
-    sends requests is not that of the server."""
-    if metric == "rss_peak":
-        return any(metric in row.metrics and not are_of_requests(row.metrics) for row in table)
+    sends requests, of which no direction is better, is not that of the server."""
+    if metric == "rss_peak" and is_served(table):
+        return any(metric in row.metrics and row.metrics[metric].better is not None for row in table)
     errors = [row.metrics[metric].estimate.point for row in table if metric == ERRORS and metric in row.metrics]
     return not errors or any(errors) or not is_served(table)
 

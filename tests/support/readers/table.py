@@ -9,6 +9,7 @@ from pathlib import Path
 from benchwright import schema
 from benchwright.stats import hdr, histogram
 from readers import answering, calls, mutations, seeds, stores
+from readers.inference import INFERENCE
 from readers.kinds import BYTES, TEXT, Reader
 from readers.models import MODELS
 from readers.served import SERVED
@@ -348,6 +349,7 @@ READERS: dict[str, Reader] = {
     ),
     **MODELS,
     **SERVED,
+    **INFERENCE,
     "accelerators": Reader(
         file="told",
         bodies=lambda: [b'{"card0": {"Card series": "a"}, "system": {"Driver version": "1"}}', b"1.0, A GPU\n"],

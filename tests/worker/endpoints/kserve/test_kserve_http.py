@@ -22,6 +22,7 @@ from endpoint_runs import make_case, run_endpoint
 from scripted import faults
 from scripted.client import ScriptedServer
 from scripted.script import Piece, Script
+from scripted.seen import Exchange
 from served.servers import KserveServer
 
 MODEL = "/v2/models/m"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from benchwright.errors import RequestError
+from benchwright.system.texts import shorten
 
 KNOWN = {  # what may stand in braces -> what a trial of the template has there
     "input": "[]",
@@ -98,9 +99,10 @@ def _split(text: str, is_json: bool) -> Iterator[str | Placeholder]:
 def _read_place(name: str, argument: str, *, is_quoted: bool) -> Placeholder:
     place = Placeholder(name=name, argument=argument, is_quoted=is_quoted)
     if name not in KNOWN:
+        shown = shorten(name, 100)
         raise RequestError(
-            f"--body: there is no {place} to fill in",
-            remedy=f"known: {', '.join(f'{{{one}}}' for one in KNOWN)}; for the text itself write {{{{{name}}}}}",
+            f"--body: there is no {{{shown}}} to fill in",
+            remedy=f"known: {', '.join(f'{{{one}}}' for one in KNOWN)}; for the text itself write {{{{{shown}}}}}",
         )
     if argument and name not in TAKES_ARGUMENT:
         raise RequestError(f"--body: {{{name}}} takes nothing after its name", remedy=f"write {{{name}}}")
