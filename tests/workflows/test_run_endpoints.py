@@ -88,6 +88,20 @@ def test_copies_share_the_load_and_are_merged(scripted_server: ScriptedServer, t
     assert next(m for m in result.metrics if m.name == "errors").count == 20
 
 
+def test_failures_of_all_copies_are_told(scripted_server: ScriptedServer, tmp_path: Path) -> None:
+    good, bad = events.stream(["a"], usage=Usage(5, 1)), faults.broken()
+    stage = scripted_server.play(*[good] * 10, *[good, bad] * 100)
+    result = _run(stage.url + CHAT, tmp_path, Load(samples=40, warmup=0.0, copies=2), params={"model": ["m"]})
+    failed = sum(outcome != 0 for samples in result.samples for outcome in samples.columns["outcome"])
+    told = result.details["errors"]
+    assert (
+        failed
+        and isinstance(told, dict)
+        and told["status"] == {"count": failed, "first": "HTTP 500: Internal Server Error"}
+    )
+    assert len(result.details["clients"]) == 2  # type: ignore[arg-type]
+
+
 def test_nothing_but_failures_is_a_failure_without_times(scripted_server: ScriptedServer, tmp_path: Path) -> None:
     good = events.stream(["a"], usage=Usage(5, 1))
     load = Load(samples=4, warmup=0.0)

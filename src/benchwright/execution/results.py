@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from benchwright import schema
-from benchwright.execution import instrument, metrics, pricing
+from benchwright.execution import client_health, instrument, metrics, pricing
 from benchwright.execution.attempt import AttemptOutcome, CopyAnswer
 from benchwright.records import Case, Environment, Failure, Metric, Operator, Result, Status, Timeline, Value
 from benchwright.records.prices import Price
@@ -18,6 +18,7 @@ from benchwright.worker.endpoints.serve_options import serves
 from benchwright.worker.runtimes.outputs import COMPARED
 
 _OF_PROCESSES = frozenset(["rss_peak", "rss_mean"])
+REQUESTS = "requests"  # the kind of failure of a client whose requests all failed
 REPORTED = "reported"  # begins the method of every metric that a benchmark told of itself
 
 
@@ -33,6 +34,8 @@ def with_numbers(bare: Result, outcome: AttemptOutcome, *, price: Price | None =
     numbers = [_limit_interval(m) for m in (*derived, *cost, *reported, *seen)]
     facts = instrument.facts(case, answers, numbers, outcome.observation)
     failure = schema.decode(Failure, told["failure"], where="answer.failure") if told.get("failure") else None
+    if failure and failure.kind == REQUESTS and any(metric.name == "throughput" for metric in derived):
+        failure = None  # this client got no answer, and another did
     return replace(
         _mark_failed(bare, failure) if failure else bare,
         metrics=tuple(numbers),
@@ -62,6 +65,9 @@ def _details(case: Case, answers: Sequence[CopyAnswer], price: Price | None, own
     found: dict[str, Value] = {"device": answers[0].ready["device"], **answers[0].measured["details"]}
     if len(answers) > 1:
         found["copies"] = metrics.per_copy(case, answers)
+        if client_health.CLIENT in found:  # each copy is a client of its own
+            found["errors"] = client_health.join_errors(answers)
+            found["clients"] = [answer.measured["details"].get(client_health.CLIENT) for answer in answers]
     if case.load.find_rate and (items := int(answers[0].ready["items_per_call"])) > 1:
         found["items_per_call"] = items  # the rate that is found counts calls
     if price is not None:
