@@ -116,7 +116,7 @@ $(VENV)/.collected: $(VENV)/.test
 
 # Programs of the system that tests need; never a file, so they are looked for each time.
 $(VENV)/.programs:
-	@scripts/need chromium chromium
+	@scripts/need chromium-headless-shell chromium-headless-shell 2>/dev/null || scripts/need chromium chromium
 	@PATH="$$PATH:/usr/sbin" scripts/need sshd openssh-server
 	@PATH="$$PATH:/usr/sbin" scripts/need slurmctld slurm-wlm || true  # its tests say why they are skipped
 	@PATH="$$PATH:/usr/sbin" scripts/need munged munge || true

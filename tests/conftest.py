@@ -28,7 +28,7 @@ import browsers
 import worker_nursery
 from benchwright import records
 from benchwright.cli import main
-from benchwright.execution.hosts.local import LocalWorker
+from benchwright.execution.hosts.local import LocalHost, LocalWorker
 
 pytest_plugins = ["served_models"]  # servers that tests measure: scripted_server, ...
 
@@ -80,10 +80,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_unconfigure() -> None:
-    gc.unfreeze()  # what a test left open is complained about in the end
-
-
 @pytest.fixture(scope="session")
 def _nursery() -> Iterator[worker_nursery.Nursery]:
     nursery = worker_nursery.Nursery()
@@ -98,6 +94,8 @@ def _quick_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
         return
     nursery = request.getfixturevalue("_nursery")
     monkeypatch.setattr(LocalWorker, "_spawn", worker_nursery.spawner(nursery, LocalWorker._spawn))
+    monkeypatch.setattr(LocalHost, "launch", worker_nursery.launcher(nursery, LocalHost.launch))
+    monkeypatch.setattr(LocalHost, "get_ready", lambda _: None)  # a fork is there at once
 
 
 @pytest.fixture(scope="session")

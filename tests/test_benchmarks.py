@@ -33,6 +33,7 @@ SCRIPTS = (
     "busy_bisection",
     "fleet",
     "fleet_lab",
+    "endpoints",
 )
 _FIGURE = re.compile(r"-?[\d,.]+ \S+  \[-?[\d,.]+, -?[\d,.]+\]")
 

@@ -866,6 +866,26 @@ export interface RunView {
   prices: string[];
   leases: LeaseLine[];
   instances: string[];
+  sweeps: SweepLine[];
+  requests: string[];
+}
+
+export interface SweepLine {
+  label: string;
+  kind: string;
+  points: SweepMark[];
+  knee: number;
+  text: string;
+}
+
+export interface SweepMark {
+  load: number;
+  words: string;
+  case: string;
+  result: string;
+  throughput: Estimate;
+  latency: Estimate;
+  goodput: Estimate | null;
 }
 
 export interface Distribution {
@@ -876,6 +896,7 @@ export interface Distribution {
   counts: number[];
   quantiles: ([number, number])[];
   over_time: ([number, number])[];
+  of: string;
 }
 
 export interface ResultView {
@@ -912,6 +933,7 @@ export interface ResultView {
   rounds: string[];
   quarantine: QuarantineLine | null;
   distributed: number;
+  requests: RequestsView | null;
 }
 
 export interface Timeline {
@@ -936,6 +958,33 @@ export interface Artifact {
   path: string;
   size: number;
   sha256: string;
+}
+
+export interface RequestsView {
+  made: number;
+  failures: FailureKind[];
+  slowest: RequestLine[];
+  failed_at: ([number, number, string])[];
+}
+
+export interface FailureKind {
+  kind: string;
+  words: string;
+  count: number;
+  first: string;
+}
+
+export interface RequestLine {
+  copy: number;
+  number: number;
+  scheduled: number;
+  sent: number;
+  first_byte: number | null;
+  first_text: number | null;
+  end: number;
+  ticks: number[];
+  outcome: string;
+  output_tokens: number | null;
 }
 
 export interface FindingView {

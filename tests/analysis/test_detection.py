@@ -212,7 +212,7 @@ def test_a_store_tells_what_the_simulation_of_a_watch_tells(store: Store, monkey
     assert told == [(each.told_at, f"run-{each.index:04d}") for each in follow(combined).told] and len(told) == 2
 
 
-@pytest.mark.parametrize("turns", [6, pytest.param(10, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("turns", [4, pytest.param(10, marks=pytest.mark.soak)])
 def test_two_speeds_that_take_turns_are_not_told_again_and_again(store: Store, turns: int) -> None:
     told = []
     values = made.levels(*[(0.010 * (1.0 + 0.12 * (i % 2)), 8) for i in range(turns)], noise=0.01)

@@ -27,6 +27,31 @@ MODEL = {
 }
 TASK = {"wall_time": "lower", "load_time": "lower", "speed": "higher", "epochs": None, "rss_peak": "lower"}
 
+REQUESTS = {
+    **{
+        f"{time}{which}": "lower"
+        for time in ("latency", "service", "lateness", "ttfb", "ttft", "ttft_any", "e2e", "tpot", "itl", "itl_token")
+        for which in ("", "_p50", "_p90", "_p99")
+    },
+    **dict.fromkeys(("throughput", "output_tokens_rate", "input_tokens_rate", "tokens_per_user", "goodput"), "higher"),
+    "errors": "lower",
+    "output_tokens": None,
+    "rss_peak": None,  # of the client
+}
+
+
+def test_requests_are_judged_by_what_their_users_wait_for() -> None:
+    speed, requests = ["latency_p50", "throughput"], ["ttft_p50", "itl_p50", "output_tokens_rate", "goodput", "errors"]
+    tails = ["ttft_p99", "itl_p99"]
+    assert judged_metrics(REQUESTS) == ["latency_p50", "latency_p99", "throughput", *requests, *tails]
+    assert headline_metrics(REQUESTS) == [*speed, *requests]
+    assert judged_metrics(REQUESTS | {"rss_peak": "lower"})[-1] == "rss_peak"  # of a server that was started for it
+
+
+def test_a_file_that_tells_other_times_of_requests_is_judged_by_those() -> None:
+    told = {"ttft": "lower", "e2e_p50": "lower", "e2e": "lower", "e2e_p99": "lower", "tpot_p50": "lower"}
+    assert judged_metrics(told) == ["ttft", "e2e_p50", "e2e_p99", "tpot_p50"]
+
 
 def test_a_model_is_judged_by_what_its_calls_show() -> None:
     assert judged_metrics(MODEL) == ["latency_p50", "latency_p99", "throughput", "rss_peak"]
@@ -70,7 +95,7 @@ def _statistics(*names: str) -> dict[str, str | None]:
             _statistics("ttft_any", "tpot_any", "itl_any", "e2e_any", "e2e_any_with_queue"),
             [f"{name}_any_{end}" for name in ("ttft", "tpot", "itl", "e2e") for end in ("p50", "p99")],
         ),
-        ({"ttft": "lower", "tokens_per_user": "higher"}, ["ttft", "tokens_per_user"]),
+        ({"ttft": "lower", "tokens_per_user": "higher"}, ["ttft"]),  # the other is made of it
     ],
 )
 def test_a_served_model_is_judged_by_median_and_tail(told: dict[str, str | None], judged: list[str]) -> None:

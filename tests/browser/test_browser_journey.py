@@ -99,6 +99,7 @@ def test_a_regression_is_found_understood_acknowledged_and_shared(page_of: Pages
     expect(shared.get_by_role("region", name="Regressions")).to_contain_text("1 cause, 4 series")
 
 
+@pytest.mark.soak  # test_browser_twenty.py goes a longer way by keys alone
 def test_the_same_journey_needs_no_mouse(page_of: Pages) -> None:
     page = page_of()
     card = page.get_by_role("region", name="Regressions").get_by_role("link", name=CULPRIT)

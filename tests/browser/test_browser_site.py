@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
+import sample_store
 from benchwright.pages.site import publish
 from benchwright.store.sql import SqlStore
 
@@ -19,10 +19,12 @@ LINKS = "[...document.querySelectorAll('main a[href^=\"#/\"]')].map((link) => li
 
 
 @pytest.fixture(scope="module")
-def site(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+def site(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a site of the newest runs, on the disk."""
-    folder = tmp_path_factory.mktemp("published") / "site"
-    with closing(SqlStore(f"sqlite:///{sample}")) as store:
+    above = tmp_path_factory.mktemp("published")
+    sample_store.build_small(above / "results.db")
+    folder = above / "site"
+    with closing(SqlStore(f"sqlite:///{above / 'results.db'}")) as store:
         publish(store, folder, runs=RUNS)
     return (folder / "index.html").as_uri()
 

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,21 +41,16 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "benchwright", "bisect", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100, check=False)
-
-
-def test_the_culprit_is_told_as_json_and_an_earlier_run_as_text(repository: Path) -> None:
+def test_the_culprit_is_told_as_json_and_an_earlier_run_as_text(repository: Path, inside: Call) -> None:
     flags = ["--good", "c0", "--bad", "c1", "bench.py::work", "--duration", "0.05", "--warmup", "0"]
-    done = run(repository, *flags, "--json")
+    done = inside("bisect", *flags, "--json", cwd=repository)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["kind"] == "bisection"
     told = document["data"]
     assert told["sure"] and [each["subject"] for each in told["culprits"]] == ["change 1"]
     assert "making" in done.stderr
-    again = run(repository, *flags)
+    again = inside("bisect", *flags, cwd=repository)
     assert again.returncode == 0, again.stderr
     assert f"{told['culprits'][0]['revision'][:12]} (change 1, Ada) changed latency_p50 by +" in again.stdout
     assert f"{told['runs']} runs, {told['runs']} of them from before" in again.stdout

@@ -43,7 +43,7 @@ def test_guidellm_numbers_are_those_of_the_instants(tmp_path: Path) -> None:
     assert metric(closed, "tpot_with_first").estimate.point == pytest.approx(with_first)
     assert metric(closed, "throughput").estimate.point == pytest.approx(20 / requests[-1].close)
     judged = judged_metrics(directions_of(closed.metrics))
-    assert judged[:5] == ["latency_p50", "latency_p99", "throughput", "ttft_p50", "ttft_p99"]
+    assert {"latency_p50", "latency_p99", "throughput", "ttft_p50", "ttft_p99"} <= {*judged}
 
 
 def test_guidellm_strategies_are_loads_of_their_own(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from benchwright.errors import StoreError
 from benchwright.execution.attempt import Attempt, AttemptOutcome, timeout
 from benchwright.execution.hosts.local import LocalHost, LocalWorker
-from benchwright.records import Case, Load, Mode, Status, Target
+from benchwright.records import Case, Load, Mode, Scalar, Status, Target
 from benchwright.system.interrupts import Interrupt
 from benchwright.worker.channel import Job
 
@@ -232,6 +232,12 @@ def test_time_is_limited_while_measuring_too() -> None:
 )
 def test_without_a_limit_there_is_time_enough(load: Load, seconds: float) -> None:
     assert timeout(Case(name="c", target=Target(runtime="fake", uri="fake:"), load=load)) == seconds
+
+
+def test_a_server_that_is_started_has_time_of_its_own() -> None:
+    options: dict[str, Scalar] = {"serve": "server {port}", "serve_timeout": "900s"}
+    served = Target(runtime="openai", uri="http://127.0.0.1:{port}/v1/completions", options=options)
+    assert timeout(Case(name="c", target=served, load=Load(duration=100.0, warmup=0.0))) == 300 + 900 + 200
 
 
 def test_monitors_watch_the_timed_phase_of_every_copy() -> None:

@@ -117,9 +117,12 @@ SIGNS = (
 )
 WITHOUT_SIGNS = {  # the second row parses through `system`
     "store.files.parquet",
+    *(f"worker.endpoints.{name}" for name in ("exposition", "plain.answer_paths", "plain.dialect")),
+    *(f"worker.endpoints.kserve.{name}" for name in ("descriptions", "http", "messages")),
     *("cloud.ledger", "exchange.perfzero_hook", "notify.client", "workflows.watch.journal"),
 }
 EXEMPT = {
+    "worker.endpoints.grpc_client": "certificates, which gRPC's library reads",
     **dict.fromkeys(
         ("schema.parsing", "system.http", "system.http_answers", "system.json_lines", "system.streams"),
         "the bounds themselves",
@@ -149,6 +152,7 @@ EXEMPT = {
         (
             *("store.sql.notes", "workflows.bisect.run", "targets.specs.passes", "server.openapi", "notify.webhook"),
             *("pages.view_json", "schema.plain_values", "workflows.machines"),
+            *("worker.endpoints.server_figures", "worker.endpoints.scraper"),  # each other's
         ),
         "its own",
     ),

@@ -101,8 +101,14 @@ def test_keys_switch_cases_off_and_on(opened: Any, run: Run) -> None:
     assert all(lines.nth(i).is_visible() for i in range(4))
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        *(("dark", 320), ("light", 390), ("dark", 768), ("light", 1280)),
+        *(pytest.param(*one, marks=pytest.mark.soak) for one in (("light", 320), ("dark", 390))),
+        *(pytest.param(*one, marks=pytest.mark.soak) for one in (("light", 768), ("dark", 1280))),
+    ],
+)
 def test_no_width_scrolls_sideways_and_text_can_be_read(opened: Any, run: Run, width: int, scheme: str) -> None:
     page = opened(run)
     page.set_viewport_size({"width": width, "height": 800})

@@ -270,6 +270,15 @@ def test_what_is_measured_and_how_does(other: Case) -> None:
     assert schema.case_key(other) != schema.case_key(CASE)
 
 
+def test_series_of_older_stores_go_on() -> None:
+    """A field that is younger than a store must not change what its series are called, unless it says something."""
+    target, load = Target(runtime="onnxruntime", uri="a/model.onnx"), Load(mode=Mode.OPEN, rate=100.0)
+    case = Case(name="model.onnx", target=target, load=load)
+    assert schema.case_key(case) == "5a4706cd098047e4629c90f5a73d15d6"
+    ramp = dataclasses.replace(case, load=dataclasses.replace(load, ramp_to=200.0))
+    assert schema.case_key(ramp) != schema.case_key(case)
+
+
 def test_machines_are_told_apart_by_hardware_and_system_alone() -> None:
     updated = dataclasses.replace(
         MACHINE,

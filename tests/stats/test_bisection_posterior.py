@@ -176,7 +176,7 @@ def test_the_search_goes_on_to_the_next_culprit() -> None:
     assert choose_next_step(uniform_prior(10), alone, named={4}).commit is None  # nothing is left
 
 
-@pytest.mark.parametrize(("noise", "runs"), [(quiet, 60), (busy, 75)])
+@pytest.mark.parametrize(("noise", "runs"), [pytest.param(quiet, 60, marks=pytest.mark.soak), (busy, 75)])
 @pytest.mark.parametrize("searches", [2, pytest.param(5, marks=pytest.mark.soak)])
 def test_simulated_searches_name_the_right_commit(noise: Noise, runs: int, searches: int) -> None:
     """With a noise of Student's t alone, searches on the busy machine took all their runs and named nobody."""

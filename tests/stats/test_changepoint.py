@@ -49,7 +49,7 @@ def test_a_faint_change_has_a_wide_position_and_a_clear_one_has_not() -> None:
     assert len(faint.position) > 3 > len(clear.position)
 
 
-@pytest.mark.parametrize("place", [26, 27, 28, 29, 31, 32])
+@pytest.mark.parametrize("place", [27, 29, 31, *(pytest.param(each, marks=pytest.mark.soak) for each in (26, 28, 32))])
 def test_an_outlier_beside_a_change_does_not_move_its_date(place: int) -> None:
     values = noisy((30, 100.0), (30, 130.0), noise=0.005)
     values[place] *= 2.0 if place < 30 else 0.5
@@ -222,7 +222,9 @@ def test_a_short_level_in_a_series_that_wanders_convinces_if_it_is_far_off(heigh
     assert find_outstanding(wander, np.full(600, 0.01), [300, 307])[0] is is_told
 
 
-@pytest.mark.parametrize("noise", [0.002, 0.004, 0.005, 0.007, 0.01])
+@pytest.mark.parametrize(
+    "noise", [0.002, 0.005, 0.01, *(pytest.param(each, marks=pytest.mark.soak) for each in (0.004, 0.007))]
+)
 def test_values_rounded_to_a_hundredth_do_not_change(noise: float) -> None:
     rng = np.random.default_rng(8)
     lengths = (20, 40, 100, 200, 400)

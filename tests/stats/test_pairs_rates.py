@@ -18,7 +18,7 @@ from benchwright.stats.pairs import WINDOW_LEVEL, judge, stop
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 Noise = Callable[[np.random.Generator, tuple[int, int]], Array]
-COMPARISONS = pytest.mark.parametrize("comparisons", [60, pytest.param(300, marks=pytest.mark.soak)])
+COMPARISONS = pytest.mark.parametrize("comparisons", [30, pytest.param(300, marks=pytest.mark.soak)])
 DIFFERENT = (Verdict.WORSE, Verdict.BETTER)
 NOISES: dict[str, Noise] = {
     "normal": lambda rng, shape: 0.01 * rng.normal(size=shape),

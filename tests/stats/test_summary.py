@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +34,13 @@ def autoregressive(rng: np.random.Generator, shape: tuple[int, int], rho: float 
 
 
 MANY = pytest.param(10_000, marks=pytest.mark.soak)  # values of a round
+MORE = pytest.param(100, marks=pytest.mark.soak)  # between those that differ most
 SHARES = pytest.mark.parametrize("share", [0.2, pytest.param(1.0, marks=pytest.mark.soak)])
+
+
+def further(*asked: tuple[int, float | None]) -> list[Any]:
+    """Numbers of values and quantiles that `make soak` asks for beside the others."""
+    return [pytest.param(*one, marks=pytest.mark.soak) for one in asked]
 
 
 def is_covered(
@@ -64,14 +71,14 @@ def coverage(
 
 @SHARES
 @pytest.mark.parametrize("name", INDEPENDENT)
-@pytest.mark.parametrize("count", [30, 100, 1000, MANY])
+@pytest.mark.parametrize("count", [30, MORE, 1000, MANY])
 def test_mean_intervals_cover_independent_values(name: str, count: int, share: float) -> None:
     draw, truth = INDEPENDENT[name]
     assert is_covered(draw, count, summary.mean_interval, truth, share, 0.93, 0.97)
 
 
 @SHARES
-@pytest.mark.parametrize("count", [30, 100, 1000, MANY])
+@pytest.mark.parametrize("count", [30, MORE, 1000, MANY])
 def test_mean_intervals_cover_autocorrelated_values(count: int, share: float) -> None:
     assert is_covered(autoregressive, count, summary.mean_interval, 0.0, share, 0.91, 0.98)
 
@@ -130,7 +137,7 @@ def test_more_confidence_is_a_wider_interval() -> None:
 @pytest.mark.parametrize("name", ["normal", "exponential", "lognormal"])
 @pytest.mark.parametrize(
     ("count", "q"),
-    [(30, 0.5), (100, 0.5), (100, 0.9), (1000, 0.5), (1000, 0.99), pytest.param(10_000, 0.99, marks=pytest.mark.soak)],
+    [(30, 0.5), (100, 0.9), (1000, 0.99), *further((100, 0.5), (1000, 0.5), (10_000, 0.99))],
 )
 def test_quantile_intervals_cover_independent_values(name: str, count: int, q: float, share: float) -> None:
     truth = {
@@ -145,7 +152,7 @@ def test_quantile_intervals_cover_independent_values(name: str, count: int, q: f
 @SHARES
 @pytest.mark.parametrize(
     ("count", "q"),
-    [(30, 0.5), (100, 0.5), (100, 0.9), (1000, 0.5), (2000, 0.99), pytest.param(10_000, 0.9, marks=pytest.mark.soak)],
+    [(30, 0.5), (100, 0.9), (2000, 0.99), *further((100, 0.5), (1000, 0.5), (10_000, 0.9))],
 )
 def test_quantile_intervals_cover_autocorrelated_values(count: int, q: float, share: float) -> None:
     truth = scipy.stats.norm.ppf(q)
@@ -171,7 +178,7 @@ def sticky_speeds(rng: np.random.Generator, count: int, noise: float) -> np.ndar
     return (1.0 + 0.3 * slow) * rng.lognormal(0.0, noise, count)
 
 
-@pytest.mark.parametrize("noise", [0.03, 0.1])
+@pytest.mark.parametrize("noise", [0.03, pytest.param(0.1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("count", "q"), [(300, None), (300, 0.5), (300, 0.9), (2000, 0.5), (2000, 0.9)])
 def test_intervals_hold_what_they_claim_where_two_speeds_take_turns(count: int, q: float | None, noise: float) -> None:
     rng = np.random.default_rng(13)
@@ -194,7 +201,7 @@ def burst_calls(rng: np.random.Generator, count: int, length: int = 20) -> np.nd
 
 
 @pytest.mark.parametrize("rows_count", [150, pytest.param(600, marks=pytest.mark.soak)])
-@pytest.mark.parametrize(("count", "q"), [(300, None), (300, 0.9), (2000, None), (2000, 0.9), (2000, 0.99)])
+@pytest.mark.parametrize(("count", "q"), [(300, None), (2000, 0.99), *further((300, 0.9), (2000, None), (2000, 0.9))])
 def test_intervals_hold_what_they_claim_where_a_few_bursts_were_seen(
     count: int, q: float | None, rows_count: int
 ) -> None:

@@ -23,8 +23,8 @@ def estimate(point: float, half: float | None = None, confidence: float = 0.95) 
     return Estimate(point=point, low=point - half, high=point + half, confidence=confidence)
 
 
-@pytest.mark.parametrize("count", [2, 3, 5, 10])
-@pytest.mark.parametrize("spread", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("count", [2, *(pytest.param(n, marks=pytest.mark.soak) for n in (3, 5)), 10])
+@pytest.mark.parametrize("spread", [0.0, pytest.param(0.01, marks=pytest.mark.soak), 0.05])
 def test_rounds_cover_although_processes_differ(count: int, spread: float) -> None:
     rng = np.random.default_rng(5)
     truth = math.exp(spread**2 / 2)
@@ -112,7 +112,7 @@ def test_an_interval_ends_where_the_quantity_does() -> None:
     assert summary.within_limits(beyond, limits("shift", "s")) == beyond
 
 
-@pytest.mark.parametrize("count", [2, 5])
+@pytest.mark.parametrize("count", [2, pytest.param(5, marks=pytest.mark.soak)])
 def test_rounds_cover_percentiles_whose_slow_calls_come_in_bursts(count: int) -> None:
     rng = np.random.default_rng(11)
 

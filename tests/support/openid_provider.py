@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, quote_plus, urlsplit
@@ -32,12 +33,18 @@ PEOPLE = {
 }
 
 
+@cache
+def _first_key() -> RSAKey:
+    """One key for all tests of a process: to make it takes longer than most of them."""
+    return RSAKey.generate_key(2048, {"kid": "first", "use": "sig"})
+
+
 @dataclass
 class WillingProvider:
     """Answers a client as the protocol says, but for what a test changes."""
 
     issuer: str = ""
-    key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "first", "use": "sig"}))
+    key: RSAKey = field(default_factory=_first_key)
     published: list[dict[str, Any]] | None = None  # keys; its own when None
     metadata: dict[str, Any] = field(default_factory=dict)  # in place of what it tells of itself
     claims: dict[str, Any] = field(default_factory=dict)  # in place of those of the ID token; None leaves one out
@@ -132,7 +139,7 @@ def willing_provider() -> Iterator[WillingProvider]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     provider.issuer = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=partial(server.serve_forever, poll_interval=0.01))
     thread.start()
     try:
         yield provider

@@ -10,7 +10,7 @@ from benchwright.server.app import create_app
 from benchwright.server.process import address_of, listen, server_for
 from benchwright.server.settings import ServerSettings
 
-PATIENCE = 15  # seconds
+PATIENCE = 60  # seconds: a busy machine is no failure
 
 
 def serving(settings: ServerSettings) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """python tests/support/screenshots.py OUT_DIR [NAME...]: every page, light and dark, desk and phone.
 
-To look at, not a test: the pages of the sample store, with a run that is under way
-and a machine in quarantine.
+To look at, not a test: the pages of the sample store, with a run that is under way, a machine in quarantine, and runs
+of a served model (`served-users`, `served-rates`, `served-result`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import browsers
 import page_server
 import sample_project
 import sample_store
+import scripted.client
 from benchwright import schema
 from benchwright.records.machines import Quarantine
 from benchwright.server.settings import ServerSettings
 from benchwright.store.archive import Progress
 from benchwright.store.sql import SqlStore
 from page_places import page_places
+from served_runs import measure_failures, measure_rates, measure_sweep
 
 SIZES = {"desk": (1280, 900), "phone": (390, 844)}
 
@@ -34,9 +36,10 @@ def main(out: Path, wanted: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, browsers.chromium() as chromium:
         store = Path(folder, "results.db")
         _fill(store)
+        served = _add_served(store)
         settings = ServerSettings(store_url=f"sqlite:///{store}", artifacts=Path(folder))
         for server in page_server.serving(settings):
-            pages = {name: path for name, path in page_places(server) if not wanted or name in wanted}
+            pages = {name: path for name, path in (*page_places(server), *served) if not wanted or name in wanted}
             for scheme in ("light", "dark"):
                 for size in SIZES:
                     _take(chromium, server, pages, out, scheme, size)
@@ -69,6 +72,20 @@ def _fill(path: Path) -> None:
                 host="bench-rack",
             )
         )
+
+
+def _add_served(path: Path) -> list[tuple[str, str]]:
+    """Real requests to the scripted server; the names and addresses of the pages that show them."""
+    with scripted.client.running() as peer, closing(SqlStore(f"sqlite:///{path}")) as store:
+        users, rates, failures = (measure(peer) for measure in (measure_sweep, measure_rates, measure_failures))
+        # As old as the sample: whoever asks for its newest runs gets those of the sample.
+        for number, run in enumerate((users, rates, failures)):
+            store.add_run(replace(run, id=f"20250101T0000000{number:02}-00000a", started_at="2025-01-01T00:00:00Z"))
+        return [
+            ("served-users", "#/runs/20250101T000000000-00000a"),
+            ("served-rates", "#/runs/20250101T000000001-00000a"),
+            ("served-result", f"#/results/{failures.results[0].id}"),
+        ]
 
 
 def _take(chromium: Any, server: str, pages: dict[str, str], out: Path, scheme: str, size: str) -> None:

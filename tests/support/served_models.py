@@ -13,6 +13,7 @@ from served import servers
 from served.servers import KserveServer, LitServer, LlamaServer, TransformersServer
 
 if TYPE_CHECKING:
+    from benchwright.records import Run
     from certificates import Authority
 
 
@@ -27,6 +28,39 @@ def scripted_server(_scripted_process: ScriptedServer) -> Iterator[ScriptedServe
     """A server that plays what tests write, with known instants; empty again after each test."""
     yield _scripted_process
     _scripted_process.reset()
+
+
+@pytest.fixture(scope="session")
+def served_sweep(_scripted_process: ScriptedServer) -> Run:
+    """A run of 1 to 8 users of a server that serves three at a time: real requests, every chunk kept."""
+    return _measured(_scripted_process, "measure_sweep")
+
+
+@pytest.fixture(scope="session")
+def served_rates(_scripted_process: ScriptedServer) -> Run:
+    """A run at three rates with an objective, the last beyond what the server can serve."""
+    return _measured(_scripted_process, "measure_rates")
+
+
+@pytest.fixture(scope="session")
+def served_failures(_scripted_process: ScriptedServer) -> Run:
+    """A run in which some requests are throttled, cut off, or fail within the stream."""
+    return _measured(_scripted_process, "measure_failures")
+
+
+@pytest.fixture(scope="session")
+def served_embeddings(_scripted_process: ScriptedServer) -> Run:
+    """A run of embeddings: answers that are not streamed."""
+    return _measured(_scripted_process, "measure_embeddings")
+
+
+def _measured(server: ScriptedServer, name: str) -> Run:
+    import served_runs  # not before it is needed: it measures
+
+    run: Run = getattr(served_runs, name)(server)
+    assert all(result.status == "ok" for result in run.results), [result.error for result in run.results]
+    server.reset()
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,16 @@ A worker that is started as usual costs a tenth of a second of CPU before it doe
 thousand. Tests that run the command line as a process, and those that are marked `fresh`, have workers started as
 usual; so has everything in `make soak`. What a forked worker shares with its brothers is where memory lies, the hash
 seed, and `/proc/PID/environ`; all else is its own: session, keeper, folder, environment, descriptors.
+
+A library of models takes up to two seconds to import. Workers that need one are forks of a process that has it, which
+is itself forked for the first of them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import json
 import os
 import select
@@ -18,11 +22,12 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from benchwright.execution.hosts.local import LocalWorker
+from benchwright.execution.hosts.local import LocalHost, LocalWorker
 from benchwright.system import temporary_folder
 from benchwright.system.scratch import JOB_VARIABLE
 
@@ -31,7 +36,9 @@ FDS = 5  # control, answer, lifeline, log, and where its process id and its end 
 NUMBER = struct.Struct("=q")
 PATIENCE = 60.0  # seconds
 # Code begins in another way where one of these differs: a fork has begun already.
-BEFORE_ALL = ("PYTHON", "LD_", "MALLOC", "GLIBC", "LC_", "LANG")
+BEFORE_ALL = ("PYTHON", "LD_", "MALLOC", "GLIBC", "LC_", "LANG", "OMP_", "MKL_", "KMP_", "OPENBLAS_", "TORCH", "ORT_")
+# What a runtime imports before anything else; what starts threads meanwhile cannot be forked.
+LIBRARIES = {"onnxruntime": "onnxruntime", "openvino": "openvino", "torch": "torch"}
 
 
 class Nursery:
@@ -40,6 +47,7 @@ class Nursery:
     def __init__(self) -> None:
         self._line, line = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._began_with = _before_all(os.environ)
+        self.needed = threading.local()  # `runtime` of the worker that this thread is about to start, where it is known
         here = str(Path(__file__).parent)
         code = f"import sys; sys.path.append({here!r}); import worker_nursery; worker_nursery.serve()"
         with line:
@@ -53,14 +61,17 @@ class Nursery:
             )
 
     def fits(self, environment: dict[str, str]) -> bool:
-        """Whether a fork can have this environment."""
-        return _before_all(environment) == self._began_with
+        """Whether a fork can have this environment; it can import from other folders, if nothing begins there."""
+        now, then = _before_all(environment), dict(self._began_with)
+        folders, usual = now.pop("PYTHONPATH", ""), then.pop("PYTHONPATH", "")
+        return now == then and (folders == usual or not any(map(_begins, _folders(folders))))
 
     def fork(self, request: dict[str, Any], fds: list[int]) -> ForkedProcess:
         """Has a worker forked."""
         told, telling = os.pipe()
         try:
-            socket.send_fds(self._line, [json.dumps(request).encode()], [*fds, telling])
+            library = LIBRARIES.get(getattr(self.needed, "runtime", ""), "")
+            socket.send_fds(self._line, [json.dumps({**request, "library": library}).encode()], [*fds, telling])
         finally:
             os.close(telling)
         return ForkedProcess(told)
@@ -120,6 +131,19 @@ class ForkedProcess:
         return NUMBER.unpack(data)[0] if data else -signal.SIGKILL  # nobody is left to tell
 
 
+def launcher(nursery: Nursery, usual: Any) -> Any:
+    """What hands a job to a worker. Only here is it known which runtime it needs."""
+
+    def launch(host: LocalHost, job: Any) -> Any:
+        nursery.needed.runtime = job.case.target.runtime
+        try:
+            return usual(host, job)
+        finally:
+            nursery.needed.runtime = ""
+
+    return launch
+
+
 def spawner(nursery: Nursery, usual: Any) -> Any:
     """What starts the process of a worker: a fork where one will do, else as usual."""
 
@@ -146,11 +170,19 @@ def _before_all(environment: Any) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(BEFORE_ALL)}
 
 
+def _folders(named: str) -> list[str]:
+    return [os.path.abspath(folder) for folder in named.split(os.pathsep) if folder]  # noqa: PTH100 - as Python does
+
+
+def _begins(folder: str) -> bool:
+    return any(Path(folder, name).exists() for name in ("sitecustomize.py", "usercustomize.py", "benchwright"))
+
+
 # ---- in the process that forks ----
 
 
 def serve() -> NoReturn:
-    """Forks a worker for each request, and tells of each end, until the line closes."""
+    """Forks workers until the line closes."""
     if os.fork():
         os._exit(0)  # tests look for children that somebody left: this is none
     import benchwright.worker.engine.engine
@@ -161,51 +193,79 @@ def serve() -> NoReturn:
     gc.collect()
     gc.freeze()
     gc.disable()  # as a worker begins; it turns the collector on again
-    line = socket.socket(fileno=int(sys.argv[1]))
+    _fork_all(socket.socket(fileno=int(sys.argv[1])), "")
+
+
+def _fork_all(line: socket.socket, library: str) -> NoReturn:
+    """Forks a worker for each request, and tells of each end; for another library, by way of a process that has it."""
     woken, wake = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(wake, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake)
     telling: dict[int, int] = {}
+    lines: dict[str, socket.socket] = {}
     while True:
         readable = select.select([line.fileno(), woken], [], [])[0]
         if woken in readable:
             with contextlib.suppress(BlockingIOError):
                 os.read(woken, 4096)
             _reap(telling)
-        if line.fileno() in readable:
-            request, fds, _, _ = socket.recv_fds(line, MOST + 1, FDS)
-            if not request:
-                os._exit(0)
+        if line.fileno() not in readable:
+            continue
+        data, fds, _, _ = socket.recv_fds(line, MOST + 1, FDS)
+        if not data:
+            os._exit(0)
+        request = json.loads(data)
+        mine = [woken, wake, line.fileno(), *telling.values(), *(one.fileno() for one in lines.values())]
+        if (other := request["library"]) != library:
+            if other not in lines:
+                lines[other] = _fork_nursery(other, closing=[*mine, *fds])
+            socket.send_fds(lines[other], [data], fds)
+        else:
+            told = fds.pop()
             pid = os.fork()
             if pid == 0:
-                for fd in (woken, wake, fds.pop(), *telling.values()):
-                    os.close(fd)
-                signal.set_wakeup_fd(-1)
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                line.close()
-                _become_worker(json.loads(request), fds)
-            telling[pid] = fds.pop()
-            for fd in fds:
-                os.close(fd)
-            _tell(telling[pid], pid)
+                _become_worker(request, fds, closing=[*mine, told])
+            telling[pid] = told
+            _tell(told, pid)
+        for fd in fds:
+            os.close(fd)
 
 
-def _become_worker(request: dict[str, Any], fds: list[int]) -> NoReturn:
+def _fork_nursery(library: str, closing: list[int]) -> socket.socket:
+    """The line to a process like this one that has the library."""
+    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork() == 0:
+        for fd in (*closing, near.fileno()):
+            os.close(fd)
+        importlib.import_module(library)
+        gc.freeze()
+        _fork_all(far, library)
+    far.close()
+    return near
+
+
+def _become_worker(request: dict[str, Any], fds: list[int], closing: list[int]) -> NoReturn:
     code = 1
     try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for fd in closing:
+            os.close(fd)
         os.setsid()
         control, answer, lifeline, log = fds
         for number in (1, 2):
             os.dup2(log, number)
         os.close(log)
         os.chdir(request["folder"])
+        before, after = (_folders(these.get("PYTHONPATH", "")) for these in (os.environ, request["environment"]))
+        sys.path[:] = [*after, *(folder for folder in sys.path if folder not in before)]
         os.environ.clear()
         os.environ.update(request["environment"])
         time.tzset()
-        if "random" in sys.modules:
-            sys.modules["random"].seed()
+        for name in {"random", "numpy.random"} & sys.modules.keys():
+            sys.modules[name].seed()
         from benchwright.system import orphans
         from benchwright.worker import main
 
@@ -224,7 +284,8 @@ def _reap(telling: dict[int, int]) -> None:
             return
         if pid == 0:
             return
-        fd = telling.pop(pid)
+        if (fd := telling.pop(pid, None)) is None:  # a process with a library
+            continue
         _tell(fd, os.waitstatus_to_exitcode(status))
         os.close(fd)
 

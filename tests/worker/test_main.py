@@ -28,10 +28,16 @@ from benchwright.worker.channel import PROTOCOL, Frame, Job
 SOURCE = "import sys; sys.path.insert(0, {root!r}); from benchwright.worker.main import start; start()"
 
 
-NEED_NUMPY = (
+NEED_LIBRARIES = (
     *(f"worker.runtimes.inputs.{name}" for name in ("array_files", "feeds")),
     *(f"worker.runtimes.outputs.{name}" for name in ("answers", "comparison", "tensors")),
     *(f"worker.runtimes.pipeline.{name}" for name in ("batches", "calls", "evaluation", "examples", "feeds")),
+    *(f"worker.endpoints.{name}" for name in ("arrays", "client", "connection", "driver", "endpoint", "grpc_client")),
+    *(
+        f"worker.endpoints.{name}"
+        for name in ("settings", "kserve.descriptions", "kserve.dialect", "kserve.feed_maker")
+    ),
+    *(f"worker.endpoints.kserve.{name}" for name in ("grpc", "http", "messages", "tensors")),
     "targets.specs.rows.figures",
     "stats.errors",
     "stats.summary",
@@ -160,7 +166,9 @@ def test_the_packed_worker_holds_what_it_imports_and_the_same_bytes_every_time(p
     folders = {name.split("/")[1] for name in names if name.count("/") > 1}
     assert folders == {"machine", "records", "schema", "stats", "system", "targets", "units", "worker"}
     modules = [n.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for n in names if n != "__main__.py"]
-    for name in NEED_NUMPY:  # only with a framework, which brings it, or with result rows
+    for (
+        name
+    ) in NEED_LIBRARIES:  # only with a framework or a client of served models, which bring them, or with result rows
         modules.remove(f"benchwright.{name}")
     script = f"import importlib, sys; sys.path[:0] = [{str(packed)!r}]; list(map(importlib.import_module, {modules}))"
     subprocess.run([sys.executable, "-I", "-S", "-c", script], check=True)

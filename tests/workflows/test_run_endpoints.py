@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 import benchwright as bw
-from benchwright.records import Load, Mode, Result, Status
+from benchwright.errors import BenchwrightError
+from benchwright.records import Arrivals, Load, Mode, Result, Status
 from benchwright.store import open_store
 from scripted import events, faults
 from scripted.client import ScriptedServer, closed_port
 from scripted.events import Usage
 
 if TYPE_CHECKING:
-    from served_models import LlamaServer
+    from certificates import Authority
+    from served.servers import LlamaServer
 
 CHAT = "/v1/chat/completions"
 SHORT = Load(samples=12, warmup=0.05, workers=2)
@@ -86,6 +88,20 @@ def test_copies_share_the_load_and_are_merged(scripted_server: ScriptedServer, t
     assert next(m for m in result.metrics if m.name == "errors").count == 20
 
 
+def test_failures_of_all_copies_are_told(scripted_server: ScriptedServer, tmp_path: Path) -> None:
+    good, bad = events.stream(["a"], usage=Usage(5, 1)), faults.broken()
+    stage = scripted_server.play(*[good] * 10, *[good, bad] * 100)
+    result = _run(stage.url + CHAT, tmp_path, Load(samples=40, warmup=0.0, copies=2), params={"model": ["m"]})
+    failed = sum(outcome != 0 for samples in result.samples for outcome in samples.columns["outcome"])
+    told = result.details["errors"]
+    assert (
+        failed
+        and isinstance(told, dict)
+        and told["status"] == {"count": failed, "first": "HTTP 500: Internal Server Error"}
+    )
+    assert len(result.details["clients"]) == 2  # type: ignore[arg-type]
+
+
 def test_nothing_but_failures_is_a_failure_without_times(scripted_server: ScriptedServer, tmp_path: Path) -> None:
     good = events.stream(["a"], usage=Usage(5, 1))
     load = Load(samples=4, warmup=0.0)
@@ -153,3 +169,61 @@ def test_a_key_is_sent_and_kept_nowhere(
     failed = _run(stage.url + CHAT, tmp_path, params={"model": ["m"]}, options={"key_env": "MY_KEY"})
     assert failed.status is Status.FAILED and secret not in repr(failed)
     assert all(secret.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_a_certificate_is_checked_unless_people_say_otherwise(
+    scripted_server: ScriptedServer, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted_server.play(events.stream(["a"], usage=Usage(5, 1)), name="tls")
+    url = f"{scripted_server.listen_tls(*authority.sign())}/@tls{CHAT}"
+    refused = _run(url, tmp_path, params={"model": ["m"]})
+    assert refused.status is Status.FAILED and refused.error is not None
+    assert "certificate is not trusted" in refused.error.message and "--insecure" in refused.error.remedy
+    unchecked = _run(url, tmp_path, params={"model": ["m"]}, options={"insecure": True})
+    assert unchecked.status is Status.OK, unchecked.error
+    assert "tls-unchecked" in {warning.code for warning in unchecked.warnings}
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    trusted = _run(url, tmp_path, params={"model": ["m"]})
+    assert trusted.status is Status.OK and "tls-unchecked" not in {warning.code for warning in trusted.warnings}
+
+
+def test_a_trace_is_sent_at_its_own_instants_with_its_own_lengths(
+    scripted_server: ScriptedServer, tmp_path: Path
+) -> None:
+    rows = [{"timestamp": 20 * i, "input_length": 30 + i, "output_length": 2 + i} for i in range(8)]
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    stage = scripted_server.play(events.stream(["a"], placed="absent"))
+    load = Load(mode=Mode.OPEN, arrivals=Arrivals.TRACE, trace=str(trace), warmup=0.0)
+    result = _run(stage.url + CHAT, tmp_path, load, params={"model": ["m"]})
+    assert result.status is Status.OK, result.error
+    assert list(result.samples[0].columns["scheduled"]) == [20_000_000 * i for i in range(8)]
+    assert list(result.samples[0].columns["asked_tokens"]) == [2 + i for i in range(8)]
+
+
+def test_turns_of_a_conversation_carry_what_was_said_before(scripted_server: ScriptedServer, tmp_path: Path) -> None:
+    stage = scripted_server.play(events.stream(["a"], usage=Usage(5, 1)))
+    options = {"turns": 3, "think_time": "5ms", "input_tokens": 8, "output_tokens": 4}
+    load = Load(samples=9, workers=3, warmup=0.0)
+    result = _run(stage.url + CHAT, tmp_path, load, params={"model": ["m"]}, options=options)
+    assert result.status is Status.OK and result.samples[0].calls == 9
+    bodies = [json.loads(seen.request.partition(b"\r\n\r\n")[2]) for seen in stage.log()][-9:]
+    spoken = [[message["content"] for message in body["messages"]] for body in bodies]
+    longest = [texts for texts in spoken if len(texts) == 5]
+    assert longest and {len(texts) for texts in spoken} == {1, 3, 5}
+    for texts in longest:  # each turn begins with all of the turn before
+        assert texts[:1] in spoken and texts[:3] in spoken
+
+
+def test_bad_requests_are_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    for options, complaint in (
+        ({"nonsense": 1}, "no option 'nonsense'"),
+        ({"header.Authorization": "Bearer x"}, "looks like a secret"),
+        ({"key_env": "A", "header.X-Api-Key": "x"}, "looks like a secret"),
+    ):
+        with pytest.raises(BenchwrightError, match=complaint):
+            _run("http://127.0.0.1:1" + CHAT, tmp_path, options=options)
+    with pytest.raises(BenchwrightError, match="holds a login"):
+        _run("http://me:secret@127.0.0.1:1" + CHAT, tmp_path)
+    with pytest.raises(BenchwrightError, match="has no parameter 'size'"):
+        _run("http://127.0.0.1:1" + CHAT, tmp_path, params={"size": [1]})

@@ -21,6 +21,7 @@ import type { ResultView, Value } from "../shapes";
 import type { PageProps } from "../shell";
 import { Artifacts } from "./result/artifacts";
 import { Calls, Timelines } from "./result/overtime";
+import { Requests } from "./result/requests";
 import "./result/result.css";
 
 export function ResultPage({ route }: PageProps) {
@@ -45,6 +46,9 @@ function Shown({ result, query }: { result: ResultView; query: Query }) {
       {result.quarantine && <Quarantined line={result.quarantine} />}
       {result.error && <Failed failure={{ ...result.error, log_tail: "" }} />}
       {result.warnings.length > 0 && <Warnings warned={result.warnings.map((warning) => ({ warning }))} />}
+      {result.requests && (
+        <Requests requests={result.requests} distributions={result.distributions} timelines={result.timelines} />
+      )}
       <section class="section">
         <h2>Metrics</h2>
         {result.metrics.length ? (
@@ -55,7 +59,7 @@ function Shown({ result, query }: { result: ResultView; query: Query }) {
       </section>
       {result.distributions.length > 0 && <Calls distributions={result.distributions} query={query} />}
       {result.note && <p class="soft">{result.note}</p>}
-      {result.timelines.length > 0 && <Timelines timelines={result.timelines} />}
+      {result.timelines.length > 0 && !result.requests?.slowest.length && <Timelines timelines={result.timelines} />}
       {result.operators.length > 0 && (
         <Fold id="operators" title="Time by operator" count={result.operators.length}>
           <Operators operators={result.operators} />

@@ -39,7 +39,7 @@ export function Distributions({ shown, log, whole }: Props) {
         <Beyond shown={shown} x={x} write={write} />
       </figure>
       <figure>
-        <figcaption>Cumulative share of calls</figcaption>
+        <figcaption>Cumulative share of {all[0]?.of ?? "call"}s</figcaption>
         <Cumulative shown={shown} x={x} write={write} />
       </figure>
       <Levels shown={shown} />
@@ -58,7 +58,7 @@ function Histogram({ shown, x, write }: Drawn) {
   const tallest = Math.max(...steps.flatMap((bins) => bins.map((bin) => bin[2])));
   const y = { ...scale(0, (tallest || 1) * 1.05), ticks: [] };
   const read = (at: number) =>
-    `${write(at)}: ${shown.map((s) => `${s.name} ${count(callsAt(s.distribution, at), "call")}`).join(", ")}`;
+    `${write(at)}: ${shown.map((s) => `${s.name} ${count(callsAt(s.distribution, at), s.distribution.of)}`).join(", ")}`;
   return (
     <Plot label={`Histogram of ${said(shown, write)}`} x={x} y={y} writeX={write} read={read}>
       {(px, py) =>
@@ -70,10 +70,12 @@ function Histogram({ shown, x, write }: Drawn) {
 
 /** What the picture leaves out is said. */
 function Beyond({ shown, x, write }: Drawn) {
-  const far = shown.map((s) => ({ name: s.name, calls: beyond(s.distribution, x.high) })).filter((s) => s.calls > 0);
+  const far = shown
+    .map((s) => ({ name: s.name, calls: beyond(s.distribution, x.high), of: s.distribution.of }))
+    .filter((s) => s.calls > 0);
   if (!far.length) return null;
   const said = far
-    .map((s) => (shown.length > 1 ? `${s.name} ${count(s.calls, "call")}` : count(s.calls, "call")))
+    .map((s) => (shown.length > 1 ? `${s.name} ${count(s.calls, s.of)}` : count(s.calls, s.of)))
     .join(", ");
   return <p class="soft small">{`Longer than ${write(x.high)}, not shown: ${said}`}</p>;
 }
@@ -121,7 +123,7 @@ function Levels({ shown }: { shown: readonly Shown[] }) {
     at(1, "Max"),
     {
       name: "calls",
-      head: "Calls",
+      head: `${capital(shown[0]?.distribution.of ?? "call")}s`,
       cell: ({ distribution }) => whole(distribution.count),
       number: true,
     },
@@ -144,7 +146,12 @@ function outline(bins: [number, number, number][], x: Scale, px: Pixels, py: Pix
 function said(shown: readonly Shown[], write: (at: number) => string): string {
   return shown
     .map(
-      (s) => `${s.name}: ${count(s.distribution.count, "call")}, half within ${write(quantile(s.distribution, 0.5))}`,
+      (s) =>
+        `${s.name}: ${count(s.distribution.count, s.distribution.of)}, half within ${write(quantile(s.distribution, 0.5))}`,
     )
     .join("; ");
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }

@@ -89,8 +89,8 @@ def track_latency(result: Result, slots: int) -> Track | None:
     kept = [s for s in result.samples if s.columns.get("end")]
     if not kept:
         return None
-    moments = np.concatenate([_raw(s, "end") for s in kept]) / 1e9
-    return thin(moments, np.concatenate([per_call(_raw(s, "latency"), s, result) for s in kept]), slots)
+    moments = np.concatenate([raw_column(s, "end") for s in kept]) / 1e9
+    return thin(moments, np.concatenate([per_call(raw_column(s, "latency"), s, result) for s in kept]), slots)
 
 
 def thin(moments: Floats, values: Floats, slots: int) -> Track:
@@ -120,7 +120,7 @@ def _count_values(samples: Samples, column: str) -> tuple[Floats | Ints, Ints, I
     if whole is not None and whole.total:
         middles, numbers = zip(*histogram.buckets(whole), strict=True)
         return np.array(middles), np.array(numbers), np.array([whole.minimum, whole.maximum])
-    values, counts = np.unique(_raw(samples, column), return_counts=True)
+    values, counts = np.unique(raw_column(samples, column), return_counts=True)
     return values, counts.astype(np.int64), values[[0, -1]] if len(values) else values
 
 
@@ -132,5 +132,8 @@ def per_call(nanoseconds: Floats | Ints, samples: Samples, result: Result) -> Fl
     return seconds
 
 
-def _raw(samples: Samples, column: str) -> Ints:
-    return np.frombuffer(samples.columns.get(column, b""), dtype=np.int64)
+def raw_column(samples: Samples, column: str) -> Ints:
+    """A raw column; of requests to a served model those that succeeded, as the metrics have it."""
+    values = np.frombuffer(samples.columns.get(column, b""), dtype=np.int64)
+    outcomes = np.frombuffer(samples.columns.get("outcome", b""), dtype=np.int64)
+    return values[outcomes == 0] if outcomes.size and values.size else values

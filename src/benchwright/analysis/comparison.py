@@ -29,8 +29,10 @@ from benchwright.analysis.rows import Row, check_metric_names, combine_estimates
 from benchwright.errors import OptionError
 from benchwright.records import Better, Estimate, Run, Status, Verdict
 from benchwright.records.costs import COSTS, MONEY
-from benchwright.stats.compare import WITHIN_ONE, compare
+from benchwright.records.request_metrics import ERRORS
+from benchwright.stats.compare import WITHIN_ONE, RatioComparison, compare
 from benchwright.stats.fdr import benjamini_hochberg
+from benchwright.stats.shares import compare_shares
 from benchwright.units.numbers import cell, scale_of
 
 SMALLEST = 0.01  # a change below this counts as none
@@ -78,7 +80,7 @@ class ComparedMetric:
     better: Better | None
     before: Estimate
     after: Estimate
-    ratio: Estimate | None  # after / before; None where a value is not positive
+    ratio: Estimate | None  # after / before; None where a value is not positive, and of the share of failed requests
     verdict: Verdict
     sentence: str  # the verdict in words
     why: str
@@ -281,14 +283,15 @@ def judge(
         )
         at_one_price = f"; at the first price {again.sentence}" if change.factor else ""
         return _without_verdict(found, change.words, f"{change.said}{at_one_price}")
-    seen = compare(rounds.before, rounds.after, better=rounds.better, smallest=smallest)
+    before, after = (combine_estimates(rounds.name, rounds.unit, side) for side in (rounds.before, rounds.after))
+    seen = _compare_sides(rounds, before, after, smallest)
     judged = doubt.judge_by_size(seen, rounds.name, rounds.better, rounds.before, rounds.after)
     found = ComparedMetric(
         name=rounds.name,
         unit=rounds.unit,
         better=rounds.better,
-        before=combine_estimates(rounds.name, rounds.unit, rounds.before),
-        after=combine_estimates(rounds.name, rounds.unit, rounds.after),
+        before=before,
+        after=after,
         ratio=judged.ratio,
         verdict=judged.verdict,
         sentence=sentence_of(judged.verdict, judged.ratio, rounds.unit, smallest, judged.why),
@@ -305,6 +308,13 @@ def judge(
     if doubt.withstands_noise(rounds.name, found.verdict, found.ratio):
         return found
     return _without_verdict(found, unsure)
+
+
+def _compare_sides(rounds: Rounds, before: Estimate, after: Estimate, smallest: float) -> RatioComparison:
+    """Compares by ratio; the share of requests that failed, which is zero where all is well, by difference."""
+    if rounds.name == ERRORS and rounds.unit == "%":
+        return compare_shares(before, after, better=rounds.better, smallest=smallest)
+    return compare(rounds.before, rounds.after, better=rounds.better, smallest=smallest)
 
 
 def describe_doubt(unsure: str) -> str:
@@ -370,10 +380,8 @@ def is_of_one_process(metric: ComparedMetric) -> bool:
 def _call_chance(metric: ComparedMetric, count: int) -> ComparedMetric:
     if metric.verdict not in (Verdict.BETTER, Verdict.WORSE):
         return metric
-    assert metric.ratio is not None
-    sentence = (
-        f"unclear: {describe_change(metric.ratio.point, metric.unit)}, but {count} comparisons show as much by chance"
-    )
+    change = describe_change(metric.ratio.point, metric.unit) if metric.ratio else metric.why
+    sentence = f"unclear: {change}, but {count} comparisons show as much by chance"
     return replace(metric, verdict=Verdict.UNCLEAR, sentence=sentence, why=f"{metric.why}; one of {count} comparisons")
 
 

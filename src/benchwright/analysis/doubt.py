@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from benchwright.analysis.judged_metrics import MEMORY
 from benchwright.records import Better, Estimate, Verdict
 from benchwright.records.findings import verdict_of
+from benchwright.records.request_metrics import ERRORS
 from benchwright.stats.compare import RatioComparison
 
 ALLOWANCE = 0.25  # a change up to this may be the noise of an unreliable side
 ONCE = 2.0  # a change by this factor is judged although each side was seen once
-UNTOUCHED = frozenset(["rss_peak"])  # a busy CPU does not change these
+UNTOUCHED = frozenset(["rss_peak", ERRORS])  # a busy CPU does not change these
 
 
 def withstands_noise(metric: str, verdict: Verdict, ratio: Estimate | None) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from benchwright import schema
 from benchwright.records import Metric, Result, Run, Status
 from benchwright.records.costs import COSTS
+from benchwright.records.request_metrics import ITL, JUDGED, are_of_requests, words_of
 
 TAIL = "latency_p99"
 ALIKE = 0.5  # of the larger of two changes, as logarithms: a smaller one is another change
@@ -40,6 +41,8 @@ _BESIDE = re.compile(
     r"|cpu_others|steal|psi_\w+|rss_mean|vms_peak"  # the machine, or another statistic of the same memory
     r"|error_(?:max_abs|mean_abs|rms|max_rel|mean_rel)(?:\..*)?|out_of_tolerance(?:\..*)?"  # tolerances judge these
 )
+# Of requests to a served model: made of what is judged.
+_BESIDE_REQUESTS = frozenset(["input_tokens_rate", "tokens_per_user"])
 _STATISTIC = re.compile(r"(.+?)_(?:p\d+(?:\.\d+)?|min|max)")
 # Of a served model: `ttft_p99`, `tpot_any`, `e2e_close_p50`. What stands between says in which way it was counted.
 _SERVED = re.compile(r"(ttft|itl|tpot|e2e|tokens_per_user)((?:_(?!p\d)[a-z]+)*)(?:_(p\d+(?:\.\d+)?))?")
@@ -52,8 +55,8 @@ Directions = Mapping[str, str | None]  # by metric: "lower", "higher", or nothin
 def judged_metrics(directions: Directions) -> list[str]:
     """The names of the metrics that are judged, the one of most interest first.
 
-    The order is: how fast it is, what the benchmark reports in its own order, memory. Where the rule would leave
-    nothing, every metric with a direction is judged.
+    The order is: how fast it is, what only requests to a served model have, what the benchmark reports in its own
+    order, memory. Where the rule would leave nothing, every metric with a direction is judged.
     """
     directed = [name for name, better in directions.items() if better]
     chosen = [name for name in directed if not _is_beside(name, directions)]
@@ -61,12 +64,17 @@ def judged_metrics(directions: Directions) -> list[str]:
 
 
 def headline_metrics(directions: Directions) -> list[str]:
-    """The judged metrics that a short view shows: without the tail of a latency and without memory, if others remain.
+    """The judged metrics that a short view shows: without the tails of times and without memory, if others remain.
 
     Where no metric has a direction, the headlines are all that there are.
     """
     judged = judged_metrics(directions)
-    return [name for name in judged if name != TAIL and name not in MEMORY] or judged or in_order(directions)
+    left_out = {*MEMORY, *(["tpot_p50"] if ITL in judged else [])}  # a mean of what the gaps tell one by one
+    return [name for name in judged if not _is_tail(name) and name not in left_out] or judged or in_order(directions)
+
+
+def _is_tail(name: str) -> bool:
+    return name == TAIL or bool((served := _SERVED.fullmatch(name)) and served[3] == "p99")
 
 
 def directions_of(metrics: Iterable[Metric]) -> dict[str, str | None]:
@@ -86,10 +94,13 @@ def rank(name: str) -> int:
     """The place of a metric's name: smaller is of more interest."""
     if name in SPEED:
         return SPEED.index(name)
+    if name in JUDGED:
+        return len(SPEED) + JUDGED.index(name)
+    others = len(SPEED) + len(JUDGED)
     if name in MEMORY:
-        return len(SPEED) + 1 + MEMORY.index(name)
+        return others + 1 + MEMORY.index(name)
     beside = name in TOTALS or _BESIDE.fullmatch(name) or name.startswith("latency_")
-    return len(SPEED) + (1 + len(MEMORY) if beside else 0)
+    return others + (1 + len(MEMORY) if beside else 0)
 
 
 def first_shared(sides: Sequence[Directions]) -> str:
@@ -102,11 +113,15 @@ def _is_beside(name: str, known: Directions) -> bool:
     """Whether others of the known metrics say already what this one says, or whether it says nothing of the target."""
     if name in TOTALS or _BESIDE.fullmatch(name):
         return True
+    if are_of_requests(known) and name in _BESIDE_REQUESTS:
+        return True
     if any(net in known for net in _NETS) and name not in SPEED and _PART.fullmatch(name):
         return True
     served = _SERVED.fullmatch(name)
     if served and f"{served[1]}{served[2]}_p50" in known:
         return not _is_chosen(served, known)
+    if are_of_requests(known) and words_of(name):
+        return not _is_told_of_requests(name, known)
     if "latency_p50" not in known or name in ("latency_p50", TAIL):
         return False
     match = _STATISTIC.fullmatch(name)
@@ -118,7 +133,17 @@ def _is_chosen(served: re.Match[str], known: Directions) -> bool:
     what, counted, statistic = served.groups()
     if statistic not in ("p50", "p99") or what == "tokens_per_user" or (what == "e2e" and "latency_p50" in known):
         return False
+    if what == "tpot" and "itl_p50" in known:  # the gaps that it is the mean of
+        return False
     return not counted or (counted in _OTHER_COUNTS and f"{what}_p50" not in known)
+
+
+def _is_told_of_requests(name: str, known: Directions) -> bool:
+    """Whether a metric of requests is one that is judged; a mean is, where a file tells no median."""
+    if name in JUDGED or name in ("latency_p50", TAIL, "throughput"):
+        return True
+    times = ("latency", "ttft", "itl") if {"latency_p50", "latency"} & known.keys() else ("e2e", "ttft", "itl")
+    return (name in times and f"{name}_p50" not in known) or (name == "e2e_p50" and "e2e" in times)
 
 
 def names_of(run: Run, families: Families) -> dict[str, list[str]]:

@@ -27,6 +27,7 @@ from benchwright.worker.channel import PROTOCOL, Frame, Job
 LOAD_ALLOWANCE = 300.0  # seconds for loading, before warm-up and measuring begin to count
 UNKNOWN = 3600.0  # seconds for a count of calls, of which nobody knows how long they take
 GRACE = 5.0  # seconds a worker may take to end after its answer
+LEAVE_GRACE = 15.0  # and one that ends a server first
 HEAD_START = 3_000_000  # ns between the parent's word and time zero, per copy
 LOOK = 0.25  # seconds between two looks at the clock while waiting
 _ENDS = ("exit", "signal")  # the kinds of failure of a worker that has gone without a word
@@ -148,8 +149,9 @@ class Attempt:
     # ---- the steps ----
 
     def _launch(self) -> None:
+        shared = replace(self._job, case=_choose_port(self._case))
         for index in range(self._case.load.copies):
-            job = _job_for_copy(self._job, index, self._case.load.copies)
+            job = _job_for_copy(shared, index, self._case.load.copies)
             try:
                 copy = WorkerCopy(index=index, worker=self._host.launch(job))
             except OSError as error:
@@ -164,7 +166,7 @@ class Attempt:
     def _release(self) -> None:
         """Releases the barrier: every copy is ready, so the clock may start."""
         if self._watch is not None:
-            self._watch.start([copy.worker.pid for copy in self._copies])
+            self._watch.start([copy.worker.pid for copy in self._copies], measured=self._find_measured())
         zero = time.perf_counter_ns() + HEAD_START * len(self._copies)
         for copy in self._copies:
             copy.phase = "measuring"
@@ -238,7 +240,9 @@ class Attempt:
             assert copy.measured is not None
             samples = channel.unpack_samples(copy.measured.data["samples"], copy.measured.arrays)
             answers.append(CopyAnswer(samples=samples, ready=copy.ready, measured=copy.measured.data))
-            copy.worker.end(GRACE)
+            copy.worker.tell(Frame(kind="end", data={}))  # for who ends what all of them used
+        for copy in self._copies:
+            copy.worker.end(LEAVE_GRACE if copy.ready.get("pids") else GRACE)
         tail = self._copies[0].worker.log_tail()
         return AttemptOutcome(status=Status.OK, answers=tuple(answers), observation=self._observation, log_tail=tail)
 
@@ -281,6 +285,16 @@ class Attempt:
 
             self._watch = Watch(names=list(self._monitors))
 
+    def _find_measured(self) -> list[int]:
+        """The processes that workers name as what is measured, as far as they are their own and numbered as here."""
+        from benchwright.system import process
+
+        found: list[int] = []
+        for copy in self._copies:
+            if named := copy.ready.get("pids"):
+                found += sorted({*named} & {*process.descendants(copy.worker.pid)})
+        return found
+
     def _stop_watching(self) -> None:
         if self._watch is not None:
             self._observation = self._watch.stop()
@@ -311,7 +325,30 @@ def timeout(case: Case) -> float:
     measuring = load.duration or (UNKNOWN if endless else 60.0)
     if load.rate and load.samples:
         measuring = max(measuring, load.samples / load.rate)
-    return LOAD_ALLOWANCE + (5.0 if load.warmup is None else load.warmup) + measuring * (20 if load.find_rate else 2)
+    return (
+        LOAD_ALLOWANCE
+        + _serve_patience(case)
+        + (5.0 if load.warmup is None else load.warmup)
+        + measuring * (20 if load.find_rate else 2)
+    )
+
+
+def _choose_port(case: Case) -> Case:
+    """The case with a port that all copies know, where one of them starts a server."""
+    if not case.target.options.get("serve"):
+        return case
+    from benchwright.worker.endpoints import serve_options
+
+    return serve_options.choose_port(case)
+
+
+def _serve_patience(case: Case) -> float:
+    """Seconds that a server may take which is started for the case."""
+    if not case.target.options.get("serve"):
+        return 0.0
+    from benchwright.worker.endpoints import serve_options
+
+    return serve_options.read_patience(case.target.options) if serve_options.serves(case) else 0.0
 
 
 def _channel_failure(error: ChannelError) -> Failure:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchwright.execution.attempt import CopyAnswer
-from benchwright.records import Metric, ResultWarning
+from benchwright.records import Metric, ResultWarning, Value
 from benchwright.units import format_value
 
 CLIENT = "client"  # the detail in which a worker tells of itself
@@ -51,6 +51,20 @@ def find_faults(answers: Sequence[CopyAnswer], metrics: Sequence[Metric]) -> lis
 def warn_of(faults: Sequence[ClientFault]) -> list[ResultWarning]:
     """The faults as warnings."""
     return [ResultWarning(code="client-limited", seen=fault.seen, remedy=fault.remedy) for fault in faults]
+
+
+def join_errors(answers: Sequence[CopyAnswer]) -> dict[str, Value]:
+    """The failures that all copies tell of, by class: how many, and what the first of them said."""
+    joined: dict[str, Value] = {}
+    for answer in answers:
+        told = answer.measured["details"].get("errors")
+        for name, kind in told.items() if isinstance(told, Mapping) else ():
+            before = joined.get(name)
+            if isinstance(before, dict) and isinstance(kind, Mapping):
+                joined[name] = {**before, "count": int(_number(before, "count") + _number(kind, "count"))}
+            else:
+                joined[name] = dict(kind) if isinstance(kind, Mapping) else kind
+    return joined
 
 
 def _number(client: Mapping[str, object], name: str) -> float:

@@ -56,6 +56,7 @@ class _Ready:
     oversleep: float
     virtual: bool
     details: Mapping[str, Value]
+    pids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ started, when the parent does.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import re
@@ -24,6 +25,7 @@ from benchwright.records import Case, Inputs, Load
 from benchwright.system import orphans, temporary_folder, whole_files
 from benchwright.system.lent_package import code_for
 from benchwright.targets.sources import Request
+from benchwright.targets.sources.endpoints import is_address
 
 if TYPE_CHECKING:
     from benchwright.execution.builds import BuiltRevision
@@ -37,8 +39,11 @@ _LENT = ("benchwright", "yaml")  # the second reads specs; what they measure nev
 def plan_in(built: BuiltRevision, request: Request, *, timeout: float = TIMEOUT) -> list[Case]:
     """What `sources.plan` says in the working copy of a revision, with the revision's own Python.
 
-    Its errors come back as what they are there. The request's listener hears which imports took long.
+    Its errors come back as what they are there. The request's listener hears which imports took long. Whoever asks a
+    served model is this program, the same for every revision; so addresses are planned here.
     """
+    if built.there is None and any(map(is_address, request.targets)):
+        return _plan_addresses_here(built, request, timeout)
     request = dataclasses.replace(request, last_paths=(*request.last_paths, *built.last_paths))
     if built.there is not None:
         plan = built.there.plan(encode(request), paths=built.paths, timeout=timeout)
@@ -53,6 +58,18 @@ def plan_in(built: BuiltRevision, request: Request, *, timeout: float = TIMEOUT)
         )
     tell_imports(plan, request)
     return _cases(plan, built)
+
+
+def _plan_addresses_here(built: BuiltRevision, request: Request, timeout: float) -> list[Case]:
+    from benchwright.targets import sources
+
+    found: list[Case] = []
+    for here, group in itertools.groupby(request.targets, key=is_address):
+        part = dataclasses.replace(request, targets=list(group), command=())
+        found += sources.plan(part) if here else plan_in(built, part, timeout=timeout)
+    if request.command:
+        found += plan_in(built, dataclasses.replace(request, targets=[]), timeout=timeout)
+    return found
 
 
 def ask_child(

@@ -7,14 +7,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from benchwright import schema
-from benchwright.execution import instrument, metrics, pricing
+from benchwright.execution import client_health, instrument, metrics, pricing
 from benchwright.execution.attempt import AttemptOutcome, CopyAnswer
 from benchwright.records import Case, Environment, Failure, Metric, Operator, Result, Status, Timeline, Value
 from benchwright.records.prices import Price
+from benchwright.records.request_metrics import are_of_requests
 from benchwright.stats.summary import within_limits
 from benchwright.units import limits
+from benchwright.worker.endpoints.serve_options import serves
 from benchwright.worker.runtimes.outputs import COMPARED
 
+_OF_PROCESSES = frozenset(["rss_peak", "rss_mean"])
+REQUESTS = "requests"  # the kind of failure of a client whose requests all failed
 REPORTED = "reported"  # begins the method of every metric that a benchmark told of itself
 
 
@@ -23,13 +27,15 @@ def with_numbers(bare: Result, outcome: AttemptOutcome, *, price: Price | None =
     case, answers, told = bare.case, outcome.answers, outcome.answers[0].measured
     derived, reported = metrics.derive(case, answers), _reported_metrics(told["metrics"])
     own = [*derived, *reported]
-    seen = outcome.observation.metrics
+    seen = _without_client(case, outcome.observation.metrics, derived)
     items = int(answers[0].ready["items_per_call"])
     cost = [] if price is None else pricing.costs_of(own, price, items)
     cost += pricing.energies_of(own, pricing.power_of(seen, price), price)
     numbers = [_limit_interval(m) for m in (*derived, *cost, *reported, *seen)]
     facts = instrument.facts(case, answers, numbers, outcome.observation)
     failure = schema.decode(Failure, told["failure"], where="answer.failure") if told.get("failure") else None
+    if failure and failure.kind == REQUESTS and any(metric.name == "throughput" for metric in derived):
+        failure = None  # this client got no answer, and another did
     return replace(
         _mark_failed(bare, failure) if failure else bare,
         metrics=tuple(numbers),
@@ -47,11 +53,21 @@ def with_numbers(bare: Result, outcome: AttemptOutcome, *, price: Price | None =
     )
 
 
+def _without_client(case: Case, seen: Sequence[Metric], derived: Sequence[Metric]) -> tuple[Metric, ...]:
+    """What monitors saw of the workers; of a client, whose server runs elsewhere, no direction of it is better."""
+    if not are_of_requests([metric.name for metric in derived]) or serves(case):
+        return tuple(seen)
+    return tuple(replace(metric, better=None) if metric.name in _OF_PROCESSES else metric for metric in seen)
+
+
 def _details(case: Case, answers: Sequence[CopyAnswer], price: Price | None, own: Sequence[Metric]) -> dict[str, Value]:
     """What the first copy's runtime tells of what it loaded; of several copies, what each of them did."""
     found: dict[str, Value] = {"device": answers[0].ready["device"], **answers[0].measured["details"]}
     if len(answers) > 1:
         found["copies"] = metrics.per_copy(case, answers)
+        if client_health.CLIENT in found:  # each copy is a client of its own
+            found["errors"] = client_health.join_errors(answers)
+            found["clients"] = [answer.measured["details"].get(client_health.CLIENT) for answer in answers]
     if case.load.find_rate and (items := int(answers[0].ready["items_per_call"])) > 1:
         found["items_per_call"] = items  # the rate that is found counts calls
     if price is not None:

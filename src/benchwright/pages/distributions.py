@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchwright.analysis.calls import WeightedLatencies, calls, per_call
+from benchwright.analysis.calls import WeightedLatencies, calls, per_call, raw_column
+from benchwright.analysis.requests import ITL, TTFT, has_requests, request_times, times_over_time
 from benchwright.pages.shapes import Distribution
 from benchwright.records import Result
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from benchwright.analysis.calls import Floats
 
 COLUMNS = ("latency", "service", "lateness")
+OF_TOKENS = (TTFT, ITL)  # of answers that are streamed
 BINS = 60
 STEPS = 1000  # stretches of time; each shows its least and its largest call
 _WHOLE = 2 * STEPS  # calls that are shown one by one
@@ -32,8 +34,10 @@ def distributions(result: Result, others: Sequence[Result] = ()) -> list[Distrib
 
 
 def _each(result: Result, others: Sequence[Result]) -> Iterator[Distribution]:
-    for column in COLUMNS:
-        found = calls([result, *others], column)
+    served = has_requests([result])
+    for column in (*COLUMNS, *(OF_TOKENS if served else ())):
+        of_tokens = column in OF_TOKENS
+        found = request_times([result, *others], column) if of_tokens else calls([result, *others], column)
         if found is None:
             continue
         edges = _edges(found)
@@ -46,7 +50,8 @@ def _each(result: Result, others: Sequence[Result]) -> Iterator[Distribution]:
             edges=edges.tolist(),
             counts=found.count_in_bins(edges).tolist(),
             quantiles=list(zip(shares.tolist(), found.quantiles(shares).tolist(), strict=True)),
-            over_time=_over_time(result, column),
+            over_time=_over_time(result, column) if not of_tokens else _thin(*times_over_time(result, column)),
+            of="gap" if column == ITL else "request" if served else "call",
         )
 
 
@@ -67,11 +72,15 @@ def _over_time(result: Result, column: str) -> list[tuple[float, float]]:
     kept = [s for s in result.samples if len(s.columns.get("end", ())) and len(s.columns.get(column, ()))]
     if not kept:
         return []
-    seconds = np.concatenate([np.frombuffer(s.columns["end"], np.int64) for s in kept]) / 1e9
-    values = np.concatenate([per_call(np.frombuffer(s.columns[column], np.int64), s, result) for s in kept])
+    seconds = np.concatenate([raw_column(s, "end") for s in kept]) / 1e9
+    values = np.concatenate([per_call(raw_column(s, column), s, result) for s in kept])
     if len(kept) > 1:  # each copy's calls stand in order; together they must be sorted
         order = np.argsort(seconds, kind="stable")
         seconds, values = seconds[order], values[order]
+    return _thin(seconds, values)
+
+
+def _thin(seconds: Floats, values: Floats) -> list[tuple[float, float]]:
     if len(values) > _WHOLE:
         places = _extremes(values)
         seconds, values = seconds[places], values[places]

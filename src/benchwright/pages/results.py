@@ -11,6 +11,7 @@ from benchwright.pages import at_once
 from benchwright.pages.distributions import distributions
 from benchwright.pages.lines import milliseconds
 from benchwright.pages.machines import quarantine_line
+from benchwright.pages.requests import requests_view
 from benchwright.pages.shapes import QuarantineLine, ResultView
 from benchwright.records import Result, Status
 from benchwright.records.machines import Quarantines
@@ -72,6 +73,7 @@ def result_view(archive: Archive, reference: str, *, together: bool = False) -> 
         command=run.command,
         rounds=[name for _, name in sorted(rounds)],
         quarantine=_quarantine(archive, result),
+        requests=requests_view(result),
     )
 
 

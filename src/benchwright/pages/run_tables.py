@@ -10,13 +10,15 @@ from weakref import WeakKeyDictionary
 
 from benchwright import schema
 from benchwright.analysis import notes
-from benchwright.analysis.judged_metrics import directions_of, in_order, judged_metrics
+from benchwright.analysis.judged_metrics import directions_of, headline_metrics, in_order, judged_metrics
 from benchwright.analysis.leases import leased_machines
 from benchwright.analysis.machine_columns import CaseByMachine, describe_instances, machine_columns
 from benchwright.analysis.price_changes import price_bases
+from benchwright.analysis.request_failures import describe_requests
 from benchwright.analysis.rows import Row, rows
 from benchwright.analysis.scaling import Advice, advice, cautions
 from benchwright.pages.lines import milliseconds
+from benchwright.pages.requests import sweep_lines
 from benchwright.pages.shapes import (
     AdviceLine,
     CaseLine,
@@ -26,10 +28,12 @@ from benchwright.pages.shapes import (
     MachineCell,
     MachineTable,
     ObjectiveLine,
+    SweepLine,
     WarnedCases,
 )
 from benchwright.records import Run
 from benchwright.records.costs import COSTS
+from benchwright.records.request_metrics import are_of_requests
 from benchwright.store.archive import Archive
 
 CASES = 200  # of a page
@@ -62,6 +66,8 @@ class RunTable:
     prices: Sequence[str]
     leases: Sequence[LeaseLine]
     instances: Sequence[str]
+    sweeps: Sequence[SweepLine]
+    requests: Sequence[str]
 
 
 class _Kept:
@@ -143,6 +149,8 @@ def _make(run: Run) -> RunTable:
         prices=price_bases(run.results)[:_PRICES],
         leases=[LeaseLine(**asdict(one)) for one in leased_machines(run.results)[:_LEASES]],
         instances=describe_instances(table)[:_LEASES],
+        sweeps=sweep_lines(table),
+        requests=[said.strip() for said in describe_requests(table)],
     )
 
 
@@ -188,8 +196,12 @@ def _case_line(row: Row) -> CaseLine:
 
 
 def _names(row: Row) -> list[str]:
-    """The case's metrics: those that are judged first, then what the work costs."""
-    judged = judged_metrics(directions_of(row.metrics.values()))
+    """The case's metrics: those that are judged first, then what the work costs.
+
+    Of requests to a served model the headlines come before the tail: a narrow table shows the first few.
+    """
+    known = directions_of(row.metrics.values())
+    judged = [*(headline_metrics(known) if are_of_requests(known) else ()), *judged_metrics(known)]
     costs = [name for name in COSTS if name in row.metrics]
     return list(dict.fromkeys([*judged, *costs, *in_order(row.metrics)]))
 

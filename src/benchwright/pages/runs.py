@@ -87,6 +87,8 @@ def run_view(
         prices=table.prices,
         leases=table.leases,
         instances=table.instances,
+        sweeps=table.sweeps,
+        requests=table.requests,
     )
 
 

@@ -63,6 +63,11 @@ from benchwright.pages.parts import QuarantineLine as QuarantineLine
 from benchwright.pages.parts import RunLine as RunLine
 from benchwright.pages.parts import SeriesLine as SeriesLine
 from benchwright.pages.parts import WarnedCases as WarnedCases
+from benchwright.pages.request_shapes import FailureKind as FailureKind
+from benchwright.pages.request_shapes import RequestLine as RequestLine
+from benchwright.pages.request_shapes import RequestsView as RequestsView
+from benchwright.pages.request_shapes import SweepLine as SweepLine
+from benchwright.pages.request_shapes import SweepMark as SweepMark
 from benchwright.pages.settings_shapes import AuditLine as AuditLine
 from benchwright.pages.settings_shapes import AuditPage as AuditPage
 from benchwright.pages.settings_shapes import MuteLine as MuteLine
@@ -185,19 +190,22 @@ class RunView(Linked):
     prices: Sequence[str] = ()  # what its costs rest on: shape, market, day, amount and source
     leases: Sequence[LeaseLine] = ()  # the machines of clouds that were leased for it, the first 200
     instances: Sequence[str] = ()  # how much instances of one shape differ, in words, for each case
+    sweeps: Sequence[SweepLine] = ()  # of served models: users or rates, with the knee
+    requests: Sequence[str] = ()  # how many were made of served models, and of each class how many failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
     """Calls of one column, folded: `edges` has one more than `counts`. `quantiles` for a cumulative plot."""
 
-    column: str  # latency, service, lateness
+    column: str  # latency, service, lateness; of served models also ttft, itl
     unit: str
     count: int
     edges: Sequence[float]
     counts: Sequence[int]
     quantiles: Sequence[tuple[float, float]]  # (share, value)
     over_time: Sequence[tuple[float, float]]  # (seconds, value): every call, or the least and largest of stretches
+    of: str = "call"  # what is counted: a call, a request, a gap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +244,7 @@ class ResultView(Linked):
     rounds: Sequence[str]  # the other results of the same case in the run, by round
     quarantine: QuarantineLine | None = None  # the one it was measured in: it is not judged
     distributed: int = 1  # rounds whose calls the distributions show
+    requests: RequestsView | None = None  # of a served model
 
 
 # ---- findings ----

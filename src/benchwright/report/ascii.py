@@ -6,7 +6,21 @@ from typing import TextIO
 
 _RISING = ".:-=+*#@"  # in place of bars that grow
 ASCII = str.maketrans(
-    {"±": "+-", "µ": "u", "·": "|", "–": "-", "×": "x", "…": "...", "─": "-", "━": "-", "│": "|", "└": "+", "◆": "o"}
+    {
+        "±": "+-",
+        "µ": "u",
+        "·": "|",
+        "–": "-",
+        "×": "x",
+        "…": "...",
+        "─": "-",
+        "━": "-",
+        "│": "|",
+        "└": "+",
+        "◆": "o",
+        "┼": "+",
+    }
+    | dict(zip("░▒", ".:", strict=True))
     | dict(zip("▁▂▃▄▅▆▇█", _RISING, strict=True))
     | dict(zip("▏▎▍▌▋▊▉█", _RISING, strict=True))
 )

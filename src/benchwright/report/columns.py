@@ -18,6 +18,8 @@ from benchwright.records.costs import (
     PER_TOKENS,
     TITLES,
 )
+from benchwright.records.request_metrics import ERRORS, GOODPUT, are_of_requests, words_of
+from benchwright.records.request_metrics import SHOWN as OF_REQUESTS
 from benchwright.units.numbers import NumberText, Scale, cell, scale_of
 
 # metric -> heading, in the order of the table; a metric that no row has gets no column.
@@ -29,7 +31,8 @@ SHOWN = {
     **{name: TITLES[name] for name in (PER_MILLION, AT_MAX_RATE, PER_TOKENS, PER_EPOCH, PER_RUN, ENERGY_PER_ITEM)},
     "rss_peak": "peak memory",
 }
-
+# The same of requests to served models, before the others.
+SERVED = {name: words.title for name in (*OF_REQUESTS, GOODPUT, ERRORS) if (words := words_of(name))}
 
 MOST_OWN = 6  # columns that benchmarks report of themselves, those that are judged first; `show` has them all
 
@@ -53,10 +56,30 @@ class Column:
 def columns(table: Sequence[Row]) -> list[Column]:
     """The columns that at least one row can fill, each in one unit from top to bottom."""
     known = directions_of(metric for row in table for metric in row.metrics.values())
-    judged = [name for name in judged_metrics(known) if name not in SHOWN and name != "wall_time"]
+    usual = {**SERVED, **{name: SHOWN[name] for name in SHOWN if name not in SERVED}} if is_served(table) else SHOWN
+    judged = [name for name in judged_metrics(known) if name not in usual and name != "wall_time"]
+    if SERVED.keys() & known.keys() >= {"ttft_p50", "itl_p50"}:
+        judged = [
+            name for name in judged if not words_of(name)
+        ]  # more of the same, such as the mean gap: `show` has it
     own = list(dict.fromkeys([*judged, *_names_reported(table)]))[:MOST_OWN]
-    names = {"wall_time": "wall time", **dict.fromkeys(own), **SHOWN, COST: _cost_title(table)}
-    return [column for metric, title in names.items() if (column := _column(metric, title or metric, table))]
+    names = {"wall_time": "wall time", **dict.fromkeys(own), **usual, COST: _cost_title(table)}
+    found = (_column(metric, title or metric, table) for metric, title in names.items() if _says(metric, table))
+    return [column for column in found if column]
+
+
+def is_served(table: Sequence[Row]) -> bool:
+    """Whether a table has requests to served models, of which there is more to show than of other calls."""
+    return any(are_of_requests(row.metrics) for row in table)
+
+
+def _says(metric: str, table: Sequence[Row]) -> bool:
+    """Whether a metric says anything of what was measured: no errors need no column, and the memory of the process that
+    sends requests, of which no direction is better, is not that of the server."""
+    if metric == "rss_peak" and is_served(table):
+        return any(metric in row.metrics and row.metrics[metric].better is not None for row in table)
+    errors = [row.metrics[metric].estimate.point for row in table if metric == ERRORS and metric in row.metrics]
+    return not errors or any(errors) or not is_served(table)
 
 
 def _cost_title(table: Sequence[Row]) -> str:

@@ -6,13 +6,17 @@ import csv
 import io
 from collections.abc import Iterator
 
-from benchwright.records import Result, Run, Scalar
+from benchwright.analysis.request_failures import kind_of
+from benchwright.records import Result, Run, Samples, Scalar
 from benchwright.records.quarantine_marks import is_marked
+from benchwright.worker.endpoints.reading import NEVER
 
 COLUMNS = ("run", "result", "round", "started_at", "case", "status", "metric", "unit", "better")
 OF_SAMPLES = ("copy", "loops")
 NUMBERS = ("value", "low", "high", "confidence", "count")
 LAST = ("error", "quarantined")
+_CALL = "call"  # of chunks: which request they belong to
+_PLAIN = frozenset(["outcome", "status", "kind", "size", "tokens"])  # raw columns that hold no times
 
 
 def run_csv(run: Run) -> str:
@@ -22,11 +26,18 @@ def run_csv(run: Run) -> str:
 
 
 def samples_csv(run: Run) -> str:
-    """Every recorded sample of `loops` calls, nanoseconds as the clock gave them. Folded calls have no line."""
+    """Every recorded sample of `loops` calls, nanoseconds as the clock gave them. Folded calls have no line.
+
+    Of requests to served models the outcome is a word, what never happened is empty, and the columns of chunks hold a
+    number for each event of the answer, with spaces between them.
+    """
     names = _param_names(run)
     columns = list(dict.fromkeys(c for r in run.results for s in r.samples for c in s.columns))
-    head = ["run", "result", "round", "case", *OF_SAMPLES, *names, *(f"{column}_ns" for column in columns)]
-    return _csv(head, _calls(run, names, columns))
+    chunks = [c for c in dict.fromkeys(c for r in run.results for s in r.samples for c in s.chunks) if c != _CALL]
+    taken = {*map(_head_of, columns)}
+    params = [f"param_{name}" if name in taken else name for name in names]
+    head = ["run", "result", "round", "case", *OF_SAMPLES, *params, *map(_head_of, columns)]
+    return _csv([*head, *(f"chunk_{_head_of(c)}" for c in chunks)], _calls(run, names, columns, chunks))
 
 
 def tidy(run: Run) -> Iterator[dict[str, Scalar]]:
@@ -70,7 +81,7 @@ def _lines(run: Run, names: list[str]) -> Iterator[list[Scalar]]:
         yield [line.get(name) for name in (*COLUMNS, *NUMBERS, *names, *LAST)]
 
 
-def _calls(run: Run, names: list[str], columns: list[str]) -> Iterator[list[Scalar]]:
+def _calls(run: Run, names: list[str], columns: list[str], chunks: list[str]) -> Iterator[list[Scalar]]:
     for result in run.results:
         params = _params(result)
         for samples in result.samples:
@@ -83,9 +94,33 @@ def _calls(run: Run, names: list[str], columns: list[str]) -> Iterator[list[Scal
                 samples.loops,
                 *map(params.get, names),
             ]
-            held = [samples.columns.get(column) for column in columns]
+            held = [(column, samples.columns.get(column)) for column in columns]
+            of_requests = "outcome" in samples.columns
+            events = _events(samples, chunks)
             for i in range(len(samples.columns.get("latency", ()))):
-                yield [*start, *(values[i] if values else None for values in held)]
+                cells = [_cell(column, values[i], of_requests) if values else None for column, values in held]
+                yield [*start, *cells, *(events.get(i, {}).get(chunk) for chunk in chunks)]
+
+
+def _events(samples: Samples, chunks: list[str]) -> dict[int, dict[str, str]]:
+    """The events of each request: of each column the numbers, with spaces between them."""
+    found: dict[int, dict[str, list[str]]] = {}
+    for place, call in enumerate(samples.chunks.get(_CALL, ())):
+        own = found.setdefault(call, {chunk: [] for chunk in chunks if chunk in samples.chunks})
+        for chunk, values in own.items():
+            values.append(str(samples.chunks[chunk][place]))
+    return {call: {chunk: " ".join(values) for chunk, values in own.items()} for call, own in found.items()}
+
+
+def _head_of(column: str) -> str:
+    """The head of a raw column: one that holds nanoseconds says so."""
+    return column if column in _PLAIN or column.endswith("_tokens") else f"{column}_ns"
+
+
+def _cell(column: str, value: int, of_requests: bool) -> Scalar:
+    if column == "outcome":
+        return kind_of(value)
+    return None if of_requests and value == NEVER else value
 
 
 def _csv(head: list[str], lines: Iterator[list[Scalar]]) -> str:

@@ -9,6 +9,7 @@ from benchwright.analysis import notes
 from benchwright.analysis.leases import describe_leases
 from benchwright.analysis.machine_columns import describe_instances
 from benchwright.analysis.price_changes import describe_bases
+from benchwright.analysis.request_failures import describe_requests
 from benchwright.analysis.rows import Row
 from benchwright.records import Run
 from benchwright.report import answers
@@ -33,6 +34,8 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
     for said in (_about_intervals(table), notes.describe_means(table), describe_bases(table)):
         if said:
             _line(console, said, "dim")
+    for place, said in enumerate(describe_requests(table)):
+        _line(console, said, "red" if place else "")
     for kept in notes.objectives(table):
         _line(console, f"Objective {kept}", "green" if kept.met else "red")
     for said in notes.rates(table):

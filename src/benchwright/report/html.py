@@ -15,6 +15,7 @@ from benchwright.analysis.leases import describe_leases
 from benchwright.analysis.machine_columns import describe_instances, instance_columns, machine_columns
 from benchwright.analysis.operators import recorded_operators
 from benchwright.analysis.price_changes import describe_bases, price_bases
+from benchwright.analysis.request_failures import describe_requests
 from benchwright.analysis.rows import Row, rows
 from benchwright.analysis.scaling import advice, cautions
 from benchwright.machine.environment.page import sections
@@ -169,6 +170,9 @@ def _notes(run: Run, table: Sequence[Row]) -> str:
         parts.append(tag("div", words, class_="note bad"))
     said = filter(None, (notes.describe_means(table), describe_bases(table)))
     parts += [tag("p", escape(one), class_="note") for one in said]
+    if asked := describe_requests(table):
+        listed = tag("ul", "".join(tag("li", escape(one.strip())) for one in asked[1:])) if asked[1:] else ""
+        parts.append(tag("div", tag("p", escape(asked[0])) + listed, class_="note bad" if listed else "note"))
     parts += [tag("p", escape(f"Rate of {said}"), class_="note") for said in notes.rates(table)]
     parts += [tag("p", escape(said), class_="note") for said in describe_instances(table)]
     if leased := describe_leases(run.results):

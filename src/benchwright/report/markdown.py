@@ -9,6 +9,7 @@ from benchwright.analysis import notes
 from benchwright.analysis.leases import describe_leases
 from benchwright.analysis.machine_columns import describe_instances, instance_columns, machine_columns
 from benchwright.analysis.price_changes import describe_bases
+from benchwright.analysis.request_failures import describe_requests
 from benchwright.analysis.rows import Row, param_names, rows, show_scalar
 from benchwright.records import Run
 from benchwright.report import answers
@@ -81,6 +82,9 @@ def _notes(run: Run, projects: Projects) -> list[str]:
         if failed.failure.log_tail:
             parts.append(_fence(failed.failure.log_tail))
     parts += [escape_markdown(said) for said in (notes.describe_means(table), describe_bases(table)) if said]
+    if asked := describe_requests(table):
+        head, *kinds = (escape_markdown(said.strip()) for said in asked)
+        parts += ["\n".join([head, *(["", *(f"- {kind}" for kind in kinds)] if kinds else [])])]
     parts += [escape_markdown(f"Objective {kept}") for kept in notes.objectives(table)]
     parts += [escape_markdown(f"Rate of {said}") for said in notes.rates(table)]
     parts += [escape_markdown(said) for said in answers.summary(table)]

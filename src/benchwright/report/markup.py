@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchwright.analysis.rows import Row, param_names, show_scalar
 from benchwright.records import Estimate
+from benchwright.report.case_names import name_briefly, name_cases
 from benchwright.report.columns import Column, columns
 from benchwright.report.svg import colour, element
 from benchwright.units.numbers import Scale, cell, ends, line_up, printable, scale_of
@@ -76,9 +77,10 @@ def results_table(table: Sequence[Row], *, swatches: bool = True) -> str:
     head += column_head("rounds", number=True) + column_head("status")
     drawn = [_numbers(column, table, whiskers=swatches and len(table) > 1) for column in found]
     body = ""
+    called = name_briefly(table) if swatches else name_cases(table)
     for i, row in enumerate(table):
         swatch = f'<span class="swatch {colour(i)}"></span>' if swatches and len(table) > 1 else ""
-        line = row_head(row.name, before=swatch)
+        line = row_head(called[i], before=swatch)
         line += "".join(
             tag("td", escape(show_scalar(row.params[n])) if n in row.params else "", data_label=n) for n in names
         )

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from benchwright.analysis import notes
 from benchwright.analysis.comparison import ComparedRow, notes_of
+from benchwright.analysis.request_failures import describe_requests
 from benchwright.analysis.rows import rows
 from benchwright.analysis.trend import JudgedSeries, sparkline
 from benchwright.records import Run
@@ -54,6 +55,7 @@ def html_table(run: Run) -> str:
         tag("p", f"<b>{escape(failed.case)}</b>: {escape(notes.describe_failure(failed))}")
         for failed in notes.failures(table)
     ]
+    parts += [tag("p", escape(said)) for said in describe_requests(table)]
     if stated := notes.describe_instrument(run.results):
         parts.append(tag("p", f"Instrument: {escape(stated)}"))
     return tag("div", "".join(parts))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchwright.analysis.costs import CostLine, Costs
+from benchwright.analysis.knee import LATENCY, find_knee, sweeps
 from benchwright.analysis.rows import Row
 from benchwright.analysis.scaling import pareto_front
 from benchwright.errors import NotInstalledError, OptionError
@@ -45,6 +46,7 @@ def write_scaling(table: Sequence[Row], path: Path, *, latency: str = "latency_p
     axes.step(*zip(*(points[i] for i in front), strict=True), where="post", color="0.45", linewidth=1, zorder=1)
     for i in front[:_NAMED]:
         axes.annotate(printable(named[i].short), points[i], textcoords="offset points", xytext=(6, 5), fontsize=7)
+    knees = _draw_sweeps(axes, table, across.factor, up.factor) if latency == LATENCY else ""
     if min(p[0] for p in points) > 0 and max(p[0] for p in points) > 4 * min(p[0] for p in points):
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
@@ -52,9 +54,21 @@ def write_scaling(table: Sequence[Row], path: Path, *, latency: str = "latency_p
     axes.set_ylabel(up.heading("throughput"))
     axes.set_ylim(bottom=0)
     axes.grid(visible=True, linewidth=0.4, alpha=0.6)
-    axes.set_title("Throughput against latency; the line joins the Pareto front", fontsize=9, loc="left")
+    axes.set_title(f"Throughput against latency; the line joins the Pareto front{knees}", fontsize=9, loc="left")
     figure.savefig(path)
     return path
+
+
+def _draw_sweeps(axes: Any, table: Sequence[Row], across: float, up: float) -> str:
+    """Joins the cases of each sweep in order of load and rings its knee; returns what the title says of it."""
+    found = sweeps(table)
+    for sweep in found:
+        places = [(point.latency.point / across, point.throughput.point / up) for point in sweep.points]
+        axes.plot(*zip(*places, strict=True), color="0.75", linewidth=1, linestyle="--", zorder=0)
+        at = find_knee(sweep).point
+        x, y = at.latency.point / across, at.throughput.point / up
+        axes.plot([x], [y], "o", markersize=13, markerfacecolor="none", markeredgecolor="0.2", linestyle="none")
+    return ", dashes each sweep; the ring is its knee, the largest throughput over latency" if found else ""
 
 
 def write_costs(found: Costs, path: Path) -> Path:

@@ -16,7 +16,9 @@ from benchwright.analysis.scaling import pareto_front
 from benchwright.records import Better, Estimate, Run
 from benchwright.records.costs import PER_MILLION
 from benchwright.report.axes import Axis, axis, bottom, exact, frame
+from benchwright.report.load_plots import load_plots
 from benchwright.report.operator_picture import case_icicle
+from benchwright.report.request_plots import request_plots
 from benchwright.report.svg import Plot, colour, drawing, element, path, text, tips
 from benchwright.report.timeplots import latency_over_time, timelines
 from benchwright.units.numbers import printable
@@ -316,8 +318,10 @@ def _whisker_up(x: float, up: Axis, estimate: Estimate, words: str, unit: str) -
 
 def overview_plots(table: Sequence[Row]) -> list[Plot]:
     """The plots over all cases that have something to show."""
+    swept = load_plots(table)
     drawn = [
-        tradeoff(table, "latency_p50", "median latency"),
+        *swept,
+        *([] if swept else [tradeoff(table, "latency_p50", "median latency")]),  # the same marks, joined another way
         tradeoff(table, "latency_p99", "p99 latency"),
         cost_tradeoff(table),
         distribution(table),
@@ -327,9 +331,11 @@ def overview_plots(table: Sequence[Row]) -> list[Plot]:
 
 
 def case_plots(row: Row, index: int) -> list[Plot]:
-    """The plots of one case: against time, and of its operators."""
-    found = [latency_over_time(row, index), *timelines(row, index), case_icicle(row, index)]
-    return [plot for plot in found if plot]
+    """The plots of one case: of its requests, against time, and of its operators."""
+    requests = request_plots(row, index)
+    # Of requests, what a round had over time is in one plot already; several rounds are told apart in those below.
+    again = [] if requests and len(row.ok) == 1 else [latency_over_time(row, index), *timelines(row, index)]
+    return [plot for plot in (*requests, *again, case_icicle(row, index)) if plot]
 
 
 def write_svgs(run: Run, folder: Path) -> list[Path]:

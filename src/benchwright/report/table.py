@@ -1,7 +1,8 @@
 """The terminal table: as wide as it needs in a pipe, as wide as fits on a terminal, never cut off.
 
 When a terminal is too narrow the distribution goes first, then the intervals beyond the two main ones, and then each
-case gets lines of its own.
+case gets lines of its own. Requests to served models have more numbers than fit on a line with all their intervals:
+their table is never wider than a usual terminal, what all cases share stands above it, headings take several lines.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import io
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
 from benchwright.analysis.rows import Row, param_names, rows, show_scalar
 from benchwright.records import Run, Status
 from benchwright.report.ascii import emit_text, takes_unicode
-from benchwright.report.columns import Column, columns
+from benchwright.report.case_names import name_cases, name_shared
+from benchwright.report.columns import Column, columns, is_served
 from benchwright.report.sparkline import sparkline_of
 from benchwright.units.numbers import cell, line_up, printable, scale_of
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 UNLIMITED = 100_000
-ALWAYS_WITH_INTERVAL = ("latency_p50", "throughput", "max_rate")
+USUAL_WIDTH = 120  # of a terminal; as wide as tables of served models are in a pipe
+ALWAYS_WITH_INTERVAL = ("ttft_p50", "latency_p50", "throughput", "max_rate")
 STYLES = {Status.OK: "green", Status.SKIPPED: "yellow"}
 
 
@@ -114,10 +117,18 @@ class _Layout:
 
     sparks: bool = False
     intervals: bool = False  # beside every number, or beside the main ones alone
-    tight: bool = False  # one space between columns, a name that all cases share above the table
+    bare: bool = False  # no interval at all
+    tight: bool = False  # one space between columns
+    above: bool = False  # what all cases share stands above the table
+    wrapped: bool = False  # headings take as many lines as keep them as narrow as the numbers
 
 
-LAYOUTS = (_Layout(sparks=True, intervals=True), _Layout(intervals=True), _Layout(), _Layout(tight=True))
+LAYOUTS = (_Layout(sparks=True, intervals=True), _Layout(intervals=True), _Layout(), _Layout(tight=True, above=True))
+SERVED_LAYOUTS = (
+    *(replace(layout, above=True, wrapped=True) for layout in LAYOUTS[:3]),
+    _Layout(bare=True, above=True, wrapped=True),
+    _Layout(bare=True, tight=True, above=True, wrapped=True),
+)
 
 
 def _show_rows(console: Console, table: Sequence[Row]) -> None:
@@ -126,14 +137,17 @@ def _show_rows(console: Console, table: Sequence[Row]) -> None:
     found = columns(table)
     sparks = [sparkline_of(row.ok) for row in table]
     endless = console.options.update(max_width=UNLIMITED)
-    for layout in LAYOUTS:
+    served = is_served(table)
+    room = min(console.width, USUAL_WIDTH) if served and not console.is_terminal else console.width
+    layouts = SERVED_LAYOUTS if served else LAYOUTS
+    for layout in layouts:
         drawn = _table(table, found, sparks, layout)
-        if Measurement.get(console, endless, drawn).maximum <= console.width:
+        fits = Measurement.get(console, endless, drawn).maximum <= room
+        if fits or (layout is layouts[-1] and console.width == UNLIMITED):
             console.print(drawn, crop=False)
             if not layout.intervals:
-                console.print(
-                    "narrow terminal: some intervals are left out; benchwright show --format csv has all", style="dim"
-                )
+                why = "" if room < console.width else "narrow terminal: "
+                console.print(f"{why}some intervals are left out; benchwright show --format csv has all", style="dim")
             return
     for row in table:
         _show_stacked(console, row, found)
@@ -147,12 +161,10 @@ def _table(table: Sequence[Row], found: Sequence[Column], sparks: Sequence[str],
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 0, 0, 1))
     if layout.tight:
         drawn.padding = (0, 0)
-    shared = {row.name for row in table}
-    if layout.tight and len(shared) == 1:
-        drawn.title, drawn.title_justify, drawn.title_style = Text(printable(shared.pop())), "left", "bold"
-        shown = _cells(table, found, sparks, layout)[1:]
-    else:
-        shown = _cells(table, found, sparks, layout)
+    shown = _cells(table, found, sparks, layout)
+    if layout.above and (shared := name_shared(table, with_params=layout.wrapped)):
+        drawn.title, drawn.title_justify, drawn.title_style = Text(printable(shared)), "left", "bold"
+        shown = shown[1:]
     for heading, right, _ in shown:
         drawn.add_column(Text(heading), no_wrap=True, justify="right" if right else "left", vertical="bottom")
     for i in range(len(table)):
@@ -166,14 +178,16 @@ def _cells(
     """Each column of the table: heading, whether numbers stand in it, and its cells."""
     from rich.text import Text
 
-    shown = [("case", False, [Text(printable(row.name)) for row in table])]
+    shown = [("case", False, [Text(printable(name)) for name in name_cases(table)])]
     for name in param_names(table):
         numeric = all(isinstance(row.params.get(name), int | float | None) for row in table)
         values = [printable(show_scalar(row.params[name])) if name in row.params else "" for row in table]
         shown.append((printable(name), numeric, [Text(value) for value in values]))
     for column in found:
+        texts = _texts(column, layout)
         heading = column.heading.replace(" (", "\n(")
-        shown.append((heading, True, [Text(words) for words in _texts(column, layout.intervals)]))
+        heading = _wrap(heading, max(map(len, texts))) if layout.wrapped else heading
+        shown.append((heading, True, [Text(words) for words in texts]))
     if layout.sparks and any(sparks):
         shown.append(("distribution\n(min to p99)", False, [Text(spark, style="cyan") for spark in sparks]))
     if len({row.rounds for row in table}) > 1:
@@ -182,9 +196,21 @@ def _cells(
     return shown
 
 
-def _texts(column: Column, with_intervals: bool) -> list[str]:
+def _wrap(heading: str, wide: int) -> str:
+    """A heading in lines of words, each as wide as the numbers below at most, where its words allow it."""
+    lines: list[str] = []
+    for part in heading.split("\n"):
+        lines.append("")
+        for word in part.split():
+            if lines[-1] and len(lines[-1]) + 1 + len(word) > wide:
+                lines.append("")
+            lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join(lines)
+
+
+def _texts(column: Column, layout: _Layout) -> list[str]:
     points = line_up([c.point if c else "-" for c in column.cells])
-    if not with_intervals and column.metric not in ALWAYS_WITH_INTERVAL:
+    if layout.bare or (not layout.intervals and column.metric not in ALWAYS_WITH_INTERVAL):
         return points
     signs = [c.interval if c else "" for c in column.cells]
     ends = line_up([s.removeprefix("± ") for s in signs])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchwright.analysis.calls import Floats, WeightedLatencies, calls
-from benchwright.analysis.rows import Row
+from benchwright.analysis.knee import Sweep, describe_knee, find_knee, sweeps
+from benchwright.analysis.requests import has_requests
+from benchwright.analysis.rows import Row, rows
 from benchwright.analysis.scaling import Advice, pareto_front
 from benchwright.records import Run
 from benchwright.report.sparkline import LOG_FROM, bars
@@ -34,14 +37,29 @@ def sparkline(found: WeightedLatencies, width: int = 12) -> str:
 
 def plots(table: Sequence[Row], width: int = 80) -> str:
     """A histogram for each case that kept its calls, and throughput against latency when there are several."""
-    parts = [histogram(found, row.label, width) for row in table if (found := calls(row.ok))]
+    parts = [part for row in table for part in _case_plots(row, width)]
     if len(table) > 1 and (drawn := scatter(table, width)):
         parts.append(drawn)
+    parts += [describe_knee(sweep) for sweep in sweeps(table)]
     return "\n\n".join(parts)
 
 
-def histogram(found: WeightedLatencies, title: str, width: int = 80, bins: int = 16) -> str:
-    """Horizontal bars from the smallest call to the 99.5th percentile, and one line for everything beyond."""
+def _case_plots(row: Row, width: int) -> Iterator[str]:
+    """The distribution of a case's calls; of a served model those of its tokens as well, and its slowest requests."""
+    if found := calls(row.ok):
+        yield histogram(found, row.label, width)
+    if has_requests(row.ok):
+        from benchwright.report.request_text import token_histograms, waterfall_text
+
+        yield from token_histograms(row, width)
+        yield from waterfall_text(row, width)
+
+
+def histogram(found: WeightedLatencies, title: str, width: int = 80, bins: int = 16, *, count: str = "") -> str:
+    """Horizontal bars from the smallest call to the 99.5th percentile, and one line for everything beyond.
+
+    `count` says in words how many values there are, where they are not calls.
+    """
     low, cut = found.shortest, float(found.quantiles(np.array([0.995]))[0])
     edges = _edges(low, cut if cut > low else low + max(low, 1e-9) * 1e-3, bins)
     counts = found.count_in_bins(edges)
@@ -49,7 +67,7 @@ def histogram(found: WeightedLatencies, title: str, width: int = 80, bins: int =
     scale = scale_of([low, cut], "s")
     labels = _edge_labels(edges, scale)
     room = max(10, width - len(labels[0]) - len(f"{found.total:,}") - 6)
-    lines = [f"{printable(title)}   {found.describe_count(found.total)}, {scale.unit}"]
+    lines = [f"{printable(title)}   {count or found.describe_count(found.total)}, {scale.unit}"]
     lines += [f"  {labels[i]} {_bar(int(c), int(counts.max()), room)} {int(c):,}" for i, c in enumerate(counts)]
     if beyond:
         longest = format_number(found.longest / scale.factor)
@@ -126,7 +144,8 @@ def scaling_text(
 ) -> str:
     """The scatter of throughput against latency, the doubts and the advice, for a terminal of that width."""
     advice = "\n".join(map(str, chosen)) or NOTHING
-    parts = [scatter(table, width), "\n".join(doubts), advice, f"wrote {picture}" if picture else ""]
+    knees = "\n".join(describe_knee(sweep) for sweep in sweeps(table))
+    parts = [scatter(table, width), "\n".join(doubts), advice, knees, f"wrote {picture}" if picture else ""]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -141,5 +160,23 @@ def scaling_json(run: Run, chosen: Sequence[Advice], doubts: Sequence[str], *, p
         }
         for a in chosen
     ]
-    told = {"run": run.id, "advice": named, "cautions": doubts, "picture": picture and str(picture)}
+    told = {
+        "run": run.id,
+        "advice": named,
+        "cautions": doubts,
+        "knees": [_knee_json(sweep) for sweep in sweeps(rows(run))],
+        "picture": picture and str(picture),
+    }
     return envelope("scaling", told)
+
+
+def _knee_json(sweep: Sweep) -> dict[str, Any]:
+    knee = find_knee(sweep)
+    return {
+        "sweep": sweep.label,
+        "of": sweep.kind,
+        "load": knee.point.load,
+        "case": knee.point.row.label,
+        "inside": knee.inside,
+        "rivals": [point.load for point in knee.rivals],
+    }

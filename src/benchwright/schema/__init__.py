@@ -342,7 +342,12 @@ def case_key(case: records.Case) -> str:
     load = dataclasses.replace(case.load, **cast(dict[str, Any], _LENGTH))
     target = dataclasses.replace(case.target, uri="", work="")
     told = encode(dataclasses.replace(case, load=load, target=target, version="", tags=(), expected=None))
-    younger = ((told, ("expected",)), (told["target"], ("work",)), (told["inputs"], _YOUNGER_INPUTS))
+    younger = (
+        (told, ("expected",)),
+        (told["target"], ("work",)),
+        (told["inputs"], _YOUNGER_INPUTS),
+        (told["load"], ("ramp_to",)),
+    )
     for holder, names in (*younger, *((one, ("unit",)) for one in told["load"]["objectives"])):
         for name in names:
             if not holder[name]:

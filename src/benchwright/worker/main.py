@@ -102,7 +102,8 @@ def work(line: WorkerLine) -> None:
     session = _open_session(job)
     begin = time.perf_counter()
     loaded: Loaded = plugins.load("runtimes", job.case.target.runtime)().load(session.case)
-    load_time = time.perf_counter() - begin + user_objects.seconds_before_fork(job.case.target.uri)
+    took = time.perf_counter() - begin if loaded.load_time is None else loaded.load_time
+    load_time = took + user_objects.seconds_before_fork(job.case.target.uri)
     loaded.tell = lambda text: line.say("live", text=text)
     try:
         session.ready()
@@ -122,12 +123,16 @@ def work(line: WorkerLine) -> None:
         raise
     loaded.close()  # before the answer: a teardown that fails is a failure, not a matter of timing
     line.send(_answer(measured, details, report))
+    if loaded.leave is not None:
+        line.hear()  # until every copy has answered
+        loaded.leave()
 
 
 def _warm_up(loaded: Loaded, job: Job) -> PreparedLoad:
     """Warms up. Where a library refuses the inputs, the error says what to do."""
     if loaded.prepare is not None:
-        return loaded.prepare(job.case.load, job.copy)
+        prepared: PreparedLoad = loaded.prepare(job.case.load, job.copy)
+        return prepared
     try:
         return prepare(_subject(loaded), job.case.load, clock=loaded.clock, copy=job.copy)
     except Exception as error:  # the border to the library: which kinds there are, only it knows
@@ -151,6 +156,8 @@ def _close_after(loaded: Loaded, failure: BaseException) -> None:
     """Closes what failed. That closing fails as well is told, never in place of the first failure."""
     try:
         loaded.close()
+        if loaded.leave is not None:
+            loaded.leave()
     except BaseException as second:  # the process border: whatever a teardown raises
         failures.log_traceback(second)
         note = f"{_ALSO}{type(second).__name__}: {words_of(second)}"
@@ -224,6 +231,7 @@ def _facts(loaded: Loaded, prepared: PreparedLoad) -> dict[str, Any]:
         "warmup": {name: getattr(warmup, name) for name in type(warmup).__slots__},
         "oversleep": prepared.oversleep,
         "virtual": loaded.clock is not None,
+        "pids": list(loaded.pids),
         "details": dict(loaded.details),  # as far as they are known; all there is of a call that fails
     }
 

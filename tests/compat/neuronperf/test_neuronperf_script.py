@@ -28,7 +28,7 @@ def preprocess(image):
     return image / 255
 
 
-batch_sizes = [1, 4]
+batch_sizes = [4]
 inputs = [torch.ones((batch_size, 3, 8, 8)) for batch_size in batch_sizes]
 model = Model()
 model.eval()
@@ -47,7 +47,7 @@ npf.write_json(reports, "reports.json")
 """
 
 
-@pytest.mark.timeout(300)  # three processes import torch, beside other tests
+@pytest.mark.timeout(300)  # two processes import torch, beside other tests
 def test_a_users_script_runs_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     ended = subprocess.run(
@@ -56,15 +56,15 @@ def test_a_users_script_runs_as_it_is(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     header, *rows = ended.stdout.splitlines()
     assert header.split()[0] == "throughput_avg"
-    assert len(rows) == 2 and not any("failed" in row for row in rows)
+    assert len(rows) == 1 and not any("failed" in row for row in rows)
     told = json.loads((tmp_path / "reports.json").read_text())
-    assert [(r["batch_size"], r["n_models"]) for r in told] == [(1, 1), (4, 1)]
+    assert [(r["batch_size"], r["n_models"]) for r in told] == [(4, 1)]
     assert {r["status"] for r in told} == {"finished"}
     assert all(r["preprocess_avg_ms"] > 0 and r["cost_per_1m_inf"] > 0 for r in told)
     table = list(csv.DictReader((tmp_path / "reports.csv").read_text().splitlines()))
-    assert [row["model_name"] for row in table] == ["small"] * 2
-    assert re.search(r"small_b1_[0-9a-f]{8}\.pt2", ended.stderr)
-    assert "2/2 small: batch 4, 1 copy, 1 worker" in ended.stderr
+    assert [row["model_name"] for row in table] == ["small"]
+    assert re.search(r"small_b4_[0-9a-f]{8}\.pt2", ended.stderr)
+    assert "1/1 small: batch 4, 1 copy, 1 worker" in ended.stderr
     assert sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__") == [
         "models",
         "reports.csv",

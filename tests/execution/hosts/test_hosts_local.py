@@ -155,6 +155,7 @@ def test_telling_a_worker_that_has_gone_is_no_error(launched: list[LocalWorker])
     assert worker.end(0) == 3
 
 
+@pytest.mark.fresh
 def test_a_worker_started_ahead_gets_the_first_job_and_no_other(launched: list[LocalWorker]) -> None:
     host = LocalHost()
     host.get_ready()
@@ -169,6 +170,7 @@ def test_a_worker_started_ahead_gets_the_first_job_and_no_other(launched: list[L
     host.close()
 
 
+@pytest.mark.fresh
 def test_a_worker_started_ahead_that_gets_no_job_is_ended() -> None:
     host = LocalHost()
     host.get_ready()

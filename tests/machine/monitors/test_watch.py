@@ -65,6 +65,21 @@ def test_monitors_start_before_start_returns_and_run_in_one_thread() -> None:
     assert monitor.calls.count("stop") == 1
 
 
+class Narrow(Recording):
+    name: ClassVar[str] = "narrow"
+    of_measured: ClassVar[bool] = True
+
+
+def test_monitors_of_what_is_measured_watch_that_alone() -> None:
+    """Whoever counts what others do must know the client's processes, too."""
+    for measured, watched in (([9], "start [9]"), ([], "start [7]")):
+        monitors = Recording(), Narrow()
+        watch = Watch(monitors)
+        watch.start([7], measured=measured)
+        watch.stop()
+        assert [monitor.calls[0] for monitor in monitors] == ["start [7]", watched]
+
+
 def test_a_context_merges_what_all_saw() -> None:
     with Watch([Recording(), Other()], [1]) as watch:
         pass

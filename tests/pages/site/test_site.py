@@ -19,7 +19,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sample_project as made
 import sample_store
 from benchwright.config import Project
 from benchwright.errors import OptionError
@@ -37,16 +36,9 @@ HOSTILE = "</script><img src=x onerror=alert(1)> '\u2028\\' __proto__"
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The last runs of tests/support/sample_store.py, of one model alone: enough for every page."""
+    """The small store of tests/support/sample_store.py."""
     file = tmp_path_factory.mktemp("sample") / "results.db"
-    with closing(SqlStore(f"sqlite:///{file}")) as store:
-        for number in range(2 * made.COMMITS - 8, 2 * made.COMMITS):
-            run = made.run(number)
-            kept = [r for r in run.results if "resnet50" in r.case.name and r.case.target.runtime != "torch"]
-            store.add_run(replace(run, results=tuple(kept)))
-        for finding in sample_store.findings():
-            if "resnet50" in finding.case:
-                store.keep_finding(finding)
+    sample_store.build_small(file)
     return file
 
 
@@ -221,18 +213,19 @@ def web(site: Path) -> Iterator[str]:
 
     folder = site.parent.parent
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=partial(server.serve_forever, poll_interval=0.01))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/{site.relative_to(folder)}/"
         server.shutdown()
         thread.join()
 
 
-@pytest.mark.parametrize("place", ["disk", "web"])
+# From a disk, tests/browser/test_browser_site.py follows every link of every kind of page.
+@pytest.mark.parametrize("place", [pytest.param("disk", marks=pytest.mark.soak), "web"])
 def test_every_page_shows_its_data(place: str, browser: Any, site: Path, request: pytest.FixtureRequest) -> None:
     base = f"{site.as_uri()}/" if place == "disk" else request.getfixturevalue("web")
     page = browser.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(60_000)
     complaints: list[str] = []
     asked: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
@@ -286,7 +279,7 @@ def test_views_are_published_to_be_read_and_the_home_page_opens(browser: Any, sa
         store.keep_view(replace(view, name="Gone", address="series/not-published", is_home=True))
         publish(store, tmp_path / "other", runs=1)
     page = browser.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(60_000)
     page.goto(f"{(tmp_path / 'site').as_uri()}/index.html")
     page.locator("tbody tr", has_text="resnet50").first.wait_for()
     assert page.url.endswith("#/series?sort=-last&metrics=latency_p50")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchwright.worker.endpoints import settings, wire
 from benchwright.worker.endpoints.dialect import RawAnswer, read_answer
+from benchwright.worker.endpoints.exposition import Figures
 from benchwright.worker.endpoints.openai_answers import read_embedding
 from benchwright.worker.runtimes.openai import OpenAiDialect
 from readers.kinds import TEXT, Reader
@@ -52,7 +53,23 @@ def read_any_option(path: Path, draw: random.Random) -> None:
         wire.parse_address(text)
 
 
+def read_figures(path: Path, draw: random.Random) -> None:
+    """Reads a text as the figures of a server, twice."""
+    found = Figures()
+    for at in (1, 2):
+        found.add(at, path.read_bytes().decode(errors="replace"))
+
+
 SERVED: dict[str, Reader] = {
+    "figures of a server": Reader(
+        file="metrics",
+        bodies=lambda: [
+            b'# TYPE a counter\na_total{b="c\\"d"} 4 1700000000\n# TYPE h histogram\nh_sum 2.5e3\nh_count 3\n'
+        ],
+        call=read_figures,
+        modules=("worker.endpoints.exposition",),
+        ways=TEXT,
+    ),
     "stream of a served model": Reader(
         file="answer",
         bodies=_streams,

@@ -44,7 +44,8 @@ class Line(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._house.lines.add(self)
-        self._transport.set_write_buffer_limits(high=0)  # a write counts when the kernel has taken it
+        # A write counts when the kernel has taken it. With TLS, asyncio takes an empty buffer for a full one at 0.
+        self._transport.set_write_buffer_limits(high=1 if self.seen.tls else 0, low=0)
         if self._house.door == "slam":
             self.end("leave")
         elif self._house.door == "reset":

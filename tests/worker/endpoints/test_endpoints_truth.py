@@ -338,3 +338,36 @@ def test_turns_of_a_conversation_follow_each_other(scripted_server: ScriptedServ
     for turns_seen in by_session.values():
         for (_, end), (begin, _) in pairwise(turns_seen):
             assert begin - end >= 20 * MS
+
+
+@pytest.mark.timeout(30)
+def test_whoever_waits_gets_another_connection_when_one_is_closed(scripted_server: ScriptedServer) -> None:
+    stage = scripted_server.play(replace(events.stream(["a"]), after="close"))
+    with asking(stage.url + CHAT, connections=2) as asked:
+        read = asked.open([0] * 8)
+    assert read.failed == 0 and asked.client.health.opened == 8
+
+
+@pytest.mark.timeout(30)
+def test_whoever_waits_at_a_shut_door_is_refused_too() -> None:
+    with peers.closed_port() as port, asking(f"http://127.0.0.1:{port}{CHAT}", connections=2) as asked:
+        read = asked.open([0] * 8)
+    assert read.failures[Outcome.REFUSED].count == 8
+
+
+def test_an_answer_that_nobody_asked_for_reaches_nobody(scripted_server: ScriptedServer) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b"
+    own = b'{"choices": [{"message": {"content": "own"}}]}'
+    for surplus in (answer % (5, b"other"), b"HTTP/1.1 200 OK\r\nConte", b"nonsense"):
+        both = Piece(answer % (len(own), own) + surplus)
+        stage = scripted_server.play(Script(pieces=(both,), framing="raw", after="leave"))
+        with asking(stage.url + CHAT, {"stream": False}) as asked:
+            read = asked.closed(Load(samples=3))
+        assert read.failures == {} and asked.client.health.opened == 3, surplus
+
+
+def test_headers_of_the_answer_that_counts_are_the_ones_read(scripted_server: ScriptedServer) -> None:
+    packed = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 429 Too Many\r\nRetry-After: 7\r\n"
+    raw = Piece(packed + b"Content-Length: 0\r\n\r\n")
+    read, _ = _ask_once(scripted_server.play(Script(pieces=(raw,), framing="raw", after="leave")))
+    assert _row(read)["status"] == 429 and "retry after 7" in read.failures[Outcome.THROTTLED].first

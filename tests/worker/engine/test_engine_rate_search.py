@@ -87,7 +87,9 @@ def test_an_objective_out_of_reach_is_said_to_be_that(clock: FakeClock, scripted
     assert measured.samples.calls > 0
 
 
-@pytest.mark.parametrize("service", [1, 20, 200], ids="{}ms".format)
+@pytest.mark.parametrize(
+    "service", [1, *(pytest.param(each, marks=pytest.mark.soak) for each in (20, 200))], ids="{}ms".format
+)
 def test_a_probe_lasts_as_long_as_its_claim_needs(service: int, clock: FakeClock, scripted: Scripted) -> None:
     """A second of five arrivals could never bound p99 at 95 %, which takes 299 calls; twice as many are made."""
     load = Load(

@@ -16,7 +16,7 @@ export function Calls({ distributions, query }: { distributions: readonly Distri
   return (
     <section class="section">
       <div class="row">
-        <h2>Individual calls</h2>
+        <h2>Individual {shown.of === "call" ? "calls" : "requests"}</h2>
         {distributions.length > 1 &&
           distributions.map(({ column }) => (
             <button
@@ -58,8 +58,8 @@ function OverTime({ distribution, log }: { distribution: Distribution; log: bool
     <figure class="result-calls">
       <figcaption class="soft small">
         {thinned
-          ? `Calls over time: of ${count(distribution.count, "call")} the shortest and longest of each interval`
-          : "Every call over time"}
+          ? `Over time: of ${count(distribution.count, distribution.of)} the shortest and longest of each interval`
+          : `Every ${distribution.of} over time`}
       </figcaption>
       <Chart label={`${column} of calls over time`} lines={lines} log={log} xUnit="s" height={240} />
     </figure>

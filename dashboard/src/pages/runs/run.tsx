@@ -6,6 +6,7 @@ import { Failed, Warnings, type Warned } from "../../parts/cautions";
 import { CasePlot } from "./caseplot";
 import { Leases } from "./leases";
 import { ByMachine } from "./machines";
+import { Sweeps } from "./sweeps";
 import { CaseTable } from "../../parts/casetable";
 import { Command, CopyLink } from "../../parts/copy";
 import { Fact } from "../../parts/facts";
@@ -70,6 +71,7 @@ function Shown({
       </section>
       <Leases run={run} />
       <Asked run={run} />
+      <Sweeps sweeps={run.sweeps} />
       <WhichToChoose run={run} />
       <AtAGlance run={run} metric={query.metric ?? ""} />
       {(warned.length > 0 || failed.length > 0) && (
@@ -93,13 +95,19 @@ function Shown({
   );
 }
 
-/** What was asked of the run, and what came of it: objectives, and rates of open loops. */
+/** What was asked of the run, and what came of it: requests of served models, objectives, and rates of open loops. */
 function Asked({ run }: { run: RunView }) {
-  if (!run.objectives.length && !run.rates.length) return null;
+  if (!run.objectives.length && !run.rates.length && !run.requests.length) return null;
+  const asked = run.objectives.length + run.rates.length;
   return (
     <section class="section">
-      <h2>Objectives and rates</h2>
+      <h2>{asked ? "Objectives and rates" : "Requests"}</h2>
       <ul>
+        {run.requests.map((said, i) => (
+          <li key={said} class={i ? "worse" : ""}>
+            {said}
+          </li>
+        ))}
         {run.objectives.map(({ objective, met, verdict }) => (
           <li key={objective}>
             {objective}: <span class={met ? "better" : "worse"}>{verdict}</span>

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 REFRESH = 1.0  # seconds between searches for new descendants
 
@@ -75,7 +75,12 @@ def open_tree(pids: Iterable[int], proc: Path = Path("/proc")) -> Tree:
 
 
 class TreeMonitor:
-    """A monitor of the process trees below the workers; how a tree is opened and the clock can be others."""
+    """A monitor of the process trees below the workers; how a tree is opened and the clock can be others.
+
+    Where workers only ask another process of theirs, such as a server, that is the one it watches.
+    """
+
+    of_measured: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ class Watch:
         interval: float = INTERVAL,
     ) -> None:
         self._monitors = [*monitors, *(plugins.load("monitors", name)() for name in names)]
-        self._pids = list(pids)
+        self._pids, self._measured = list(pids), list[int]()
         self._interval = interval
         self._done = threading.Event()
         self._ready = threading.Event()
@@ -42,9 +42,13 @@ class Watch:
         self._failed: dict[str, str] = {}
         self.observation = Observation()
 
-    def start(self, pids: Sequence[int]) -> None:
-        """Returns when every monitor has taken its first sample."""
-        self._pids = list(pids)
+    def start(self, pids: Sequence[int], *, measured: Sequence[int] = ()) -> None:
+        """Returns when every monitor has taken its first sample.
+
+        `measured` are the processes below the workers that are measured, where the workers only ask them: monitors of
+        what is measured watch those alone. Monitors of what others do are given the workers as ever.
+        """
+        self._pids, self._measured = list(pids), list(measured)
         self._thread.start()
         self._ready.wait()
 
@@ -65,7 +69,7 @@ class Watch:
     def _run(self) -> None:
         began, cpu_began = time.perf_counter(), time.thread_time()
         try:
-            self._each("start", self._pids)
+            self._each("start")
         finally:
             self._ready.set()
         pause, first, cpu_first = self._interval, time.perf_counter(), time.thread_time()
@@ -77,13 +81,17 @@ class Watch:
         elapsed = max(1e-9, time.perf_counter() - began)
         self.observation = _merge_observations(seen, self._failed, 100 * (time.thread_time() - cpu_began) / elapsed)
 
-    def _each(self, method: str, *arguments: object) -> list[Observation]:
+    def _each(self, method: str) -> list[Observation]:
         answers = []
         for monitor in self._monitors:
             if monitor.name in self._failed:
                 continue
             try:
-                answers.append(getattr(monitor, method)(*arguments))
+                if method == "start":
+                    narrow = self._measured and getattr(monitor, "of_measured", False)
+                    monitor.start(self._measured if narrow else self._pids)
+                else:
+                    answers.append(getattr(monitor, method)())
             except Exception as error:  # the border of this thread: a monitor may come from any package
                 self._failed[monitor.name] = f"unavailable: {method} failed: {type(error).__name__}: {error}"
         return answers

@@ -26,7 +26,7 @@ class Endpoints:
     name: ClassVar[str] = "endpoints"
 
     def accepts(self, target: str) -> bool:
-        return _ADDRESS.match(target) is not None
+        return is_address(target)
 
     def cases(self, target: str, request: Request) -> Iterator[Case]:
         shown = mask_url(target)
@@ -66,6 +66,11 @@ def _check_grpc(target: str) -> None:
     """gRPC takes a library more."""
     if re.match("(kserve:)?grpc", target, re.IGNORECASE) and importlib.util.find_spec("grpc") is None:
         raise NotInstalledError("gRPC", "benchwright[grpc]")
+
+
+def is_address(target: str) -> bool:
+    """Whether a target is the address of a served model."""
+    return _ADDRESS.match(target) is not None
 
 
 def _usual_runtime(target: str) -> str:

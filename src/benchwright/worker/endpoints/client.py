@@ -15,7 +15,7 @@ from typing import Any
 
 from benchwright.errors import LoadError, MeasureError
 from benchwright.worker.endpoints.connection import IDLE, HttpConnection
-from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, RequestLog
+from benchwright.worker.endpoints.traffic import MOST_KEPT, MOST_REQUESTS, ClientHealth, Outcome, RequestLog
 from benchwright.worker.endpoints.wire import Address, request_bytes
 
 MOST_CONNECTIONS = 4096
@@ -127,16 +127,19 @@ class HttpClient:
 
     def finish(self, connection: HttpConnection) -> None:
         """Takes a whole answer."""
-        entry, traffic = connection.entry, self.traffic
-        traffic.sent[entry], traffic.first[entry] = traffic.sent[entry] or connection.sent, connection.first
+        entry, traffic, status = connection.entry, self.traffic, connection.status
+        traffic.sent[entry] = traffic.sent[entry] or connection.sent
+        traffic.first[entry] = connection.first
         traffic.end[entry] = connection.now
-        traffic.status[entry] = status = connection.status
+        traffic.status[entry] = status
         traffic.pieces[entry] = connection.pieces
         if status != 200 or connection.used == 1:  # a server that packs its answers packs them all
             traffic.heads[entry] = connection.head
         connection.entry = IDLE
-        self._count(connection)
-        if self._keeps and connection.reusable:
+        self._kept += connection.size
+        if self._kept > MOST_KEPT or entry >= MOST_REQUESTS:
+            self.health.bound_memory(self._kept, entry + 1)
+        if self._keeps and connection.keep:
             self._take_back(connection)
         else:
             self._drop(connection)
@@ -160,8 +163,9 @@ class HttpClient:
             self._dispatch(entry)
             return
         traffic.first[entry], traffic.pieces[entry] = connection.first, connection.pieces
-        traffic.status[entry] = connection.status
-        self._count(connection)
+        traffic.status[entry] = connection.status_so_far
+        self._kept += connection.size
+        self.health.bound_memory(self._kept, entry + 1)
         self._fail(entry, outcome, reason)
 
     # ---- connections ----
@@ -197,16 +201,26 @@ class HttpClient:
         connection.send(entry, self.payloads[self.traffic.number[entry]])
 
     def _take_back(self, connection: HttpConnection) -> None:
-        if self._waiting and not (connection.used and self._waiting[0] in self._again):
+        if self._waiting and self._suits(connection, self._waiting[0]):
             connection.rested = connection.used > 0
             self._send(connection, self._waiting.popleft())
         else:
             self._idle.append(connection)
 
+    def _suits(self, connection: HttpConnection, entry: int) -> bool:
+        """Whether a connection may carry an entry: one that is sent again gets a new one."""
+        return not (connection.used and entry in self._again) and not connection.transport.is_closing()
+
     def _drop(self, connection: HttpConnection) -> None:
         self._open.discard(connection)
         if not connection.transport.is_closing():
             connection.transport.close()
+        self._replace_lost()
+
+    def _replace_lost(self) -> None:
+        """Has nobody wait for a connection that is gone, or that could not be made."""
+        if len(self._waiting) > self._connecting:
+            self._connect_soon()
 
     async def _connect_for_waiting(self) -> None:
         try:
@@ -216,6 +230,7 @@ class HttpClient:
                 self._fail(self._waiting.popleft(), Outcome.REFUSED, _reason(error))
         finally:
             self._connecting -= 1
+        self._replace_lost()
 
     async def _connect(self) -> None:
         address, host = self.settings.address, self._place[0]
@@ -233,11 +248,6 @@ class HttpClient:
         self.traffic.outcome[entry] = outcome
         self.traffic.reasons[entry] = reason
         self.on_end(entry)
-
-    def _count(self, connection: HttpConnection) -> None:
-        """Adds up what is kept."""
-        self._kept += connection.size
-        self.health.bound_memory(self._kept, len(self.traffic))
 
     def _resolve(self) -> tuple[str, int]:
         """The address as numbers, asked once: no request waits for a name."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from benchwright.records import Case, Value
 from benchwright.worker.endpoints.client import ClientSettings, HttpClient
+from benchwright.worker.endpoints.company import load_in_company
 from benchwright.worker.endpoints.dialect import Dialect
 from benchwright.worker.endpoints.driver import EndpointDriver, EndpointPlan, ExchangeMaker
 from benchwright.worker.endpoints.endpoint_client import EndpointClient
@@ -17,7 +18,15 @@ from benchwright.worker.endpoints.wire import Address, parse_address, read_heade
 from benchwright.worker.runtimes import Loaded
 
 
-def load_endpoint(
+def load_endpoint(case: Case, dialect: Dialect, *, make: ExchangeMaker | None = None) -> Loaded:
+    """Prepares to ask the server of a case, and starts it where the case says so; else the first request finds it.
+
+    Prompts are sent unless `make` makes something else.
+    """
+    return load_in_company(case, lambda placed: load_client(placed, dialect, make=make))
+
+
+def load_client(
     case: Case,
     dialect: Dialect,
     *,
@@ -25,10 +34,7 @@ def load_endpoint(
     make: ExchangeMaker | None = None,
     make_client: Callable[[ClientSettings], EndpointClient] = HttpClient,
 ) -> Loaded:
-    """Prepares to ask the server of a case; whether it is there shows with the first request.
-
-    Prompts are sent unless `make` makes something else; `read_address` says where requests for a target go.
-    """
+    """Prepares to ask a server that somebody else looks after; `read_address` says where requests for a target go."""
     options = case.target.options
     address = read_address(case.target.uri)
     spec = read_prompts(case, case.inputs.seed)

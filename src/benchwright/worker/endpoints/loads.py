@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from benchwright.worker.endpoints.timer import make_alarm
 from benchwright.worker.endpoints.traffic import Outcome, RequestLog
 
 FIRST_LOOK = 100  # answers before the precision is first judged
+NEVER = 2**63  # an instant, and a count, that is not reached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,39 +30,44 @@ class Agenda:
     """What is due when: an alarm rings for the earliest, and whatever is due by then is done."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, due: Callable[[int, int], None]) -> None:
-        self._heap: list[tuple[int, int]] = []
+        self._planned: list[tuple[int, int]] = []  # the earliest last: a heap of a million takes 4 µs to give one
+        self._added: list[tuple[int, int]] = []  # a heap
         self._due = due
         self._is_open = True
         self._alarm = make_alarm(loop, self._ring, time.perf_counter_ns)
 
     def fill(self, instants: list[tuple[int, int]]) -> None:
-        """Takes (instant, what) in order of time, before anything is due."""
-        self._heap = instants
+        """Takes (instant, what), before anything is due."""
+        self._planned = sorted(instants, reverse=True)
         if instants:
-            self._alarm.set(instants[0][0])
+            self._alarm.set(self._planned[-1][0])
 
     def add(self, instant: int, what: int) -> None:
         """Takes one more; its instant may have passed."""
-        heapq.heappush(self._heap, (instant, what))
-        if self._heap[0] == (instant, what):
+        heapq.heappush(self._added, (instant, what))
+        if self._added[0] == (instant, what) and not (self._planned and self._planned[-1][0] <= instant):
             self._alarm.set(instant)
 
     def close(self) -> None:
         """Nothing is due any more."""
-        self._heap.clear()
+        self._planned.clear()
+        self._added.clear()
         if self._is_open:
             self._is_open = False
             self._alarm.close()
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self._planned) + len(self._added)
 
     def _ring(self) -> None:
-        heap, due, now = self._heap, self._due, time.perf_counter_ns
-        while heap and heap[0][0] <= now():
-            due(*heapq.heappop(heap))
-        if heap:
-            self._alarm.set(heap[0][0])
+        planned, added, due, now = self._planned, self._added, self._due, time.perf_counter_ns
+        while planned or added:
+            is_planned = bool(planned) and not (added and added[0] < planned[-1])
+            instant = planned[-1][0] if is_planned else added[0][0]
+            if instant > now():
+                self._alarm.set(instant)
+                return
+            due(*(planned.pop() if is_planned else heapq.heappop(added)))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,14 +81,16 @@ class _Course:
     turn_of: dict[int, tuple[int, int]] = field(default_factory=dict)  # entry -> (conversation, turn), of long ones
 
     def begin(self, scheduled: int, conversation: int, turn: int = 0) -> None:
-        turns = self.conversations[conversation]
+        numbers = self.conversations[conversation].numbers
         self.pending += 1
-        if len(turns.numbers) > 1:
+        if len(numbers) > 1:
             self.turn_of[len(self.client.traffic)] = (conversation, turn)
-        self.client.begin(scheduled, turns.numbers[turn])
+        self.client.begin(scheduled, numbers[turn])
 
     def next_turn(self, entry: int) -> tuple[int, int] | None:
         """The conversation and turn that follow an entry; none follows a request that failed, or the last turn."""
+        if not self.turn_of:
+            return None
         place = self.turn_of.pop(entry, None)
         if place is None or self.client.traffic.outcome[entry] != Outcome.OK:
             return None
@@ -144,8 +151,8 @@ class _Closed:
         self.course = _Course(client=client, conversations=conversations)
         self.agenda = Agenda(client.loop, self._ask)
         self._users, self._zero = load.workers, zero
-        self._left = len(conversations) if load.once else load.samples  # requests still to be begun; None: no limit
-        self._deadline = None if load.duration is None else zero + int(load.duration * 1e9)
+        self._left = len(conversations) if load.once else NEVER if load.samples is None else load.samples  # to be begun
+        self._deadline = NEVER if load.duration is None else zero + int(load.duration * 1e9)
         self._taken = 0  # conversations
         self._waiting: dict[int, tuple[int, int]] = {}  # a user's key -> conversation and turn after some thought
         self._precision, self._quantile, self._next_look = load.precision, load.precision_of / 100, FIRST_LOOK
@@ -158,13 +165,13 @@ class _Closed:
         course, end = self.course, self.course.client.traffic.end[entry]
         course.pending -= 1
         following = course.next_turn(entry)
-        if following is not None and (think := course.conversations[following[0]].think) and not self._is_over(end):
+        if following is None or self._is_over(end):
+            self._begin_next(end)
+        elif think := course.conversations[following[0]].think:
             self._waiting[entry] = following
             self.agenda.add(end + think, entry)
-        elif following is not None and not self._is_over(end):
-            self._begin(end, *following)
         else:
-            self._begin_next(end)
+            self._begin(end, *following)
         if not course.pending and not self.agenda:
             course.done.set()
 
@@ -178,23 +185,23 @@ class _Closed:
     def _begin_next(self, instant: int) -> None:
         if self._taken and self._is_over(instant):  # a duration too short for any request is good for one
             return
+        place = self._taken % len(self.course.conversations)
         self._taken += 1
-        self._begin(instant, (self._taken - 1) % len(self.course.conversations), 0)
+        self._begin(instant, place)
 
-    def _begin(self, instant: int, conversation: int, turn: int) -> None:
-        if self._left is not None:
-            if self._left <= 0:
-                return
+    def _begin(self, instant: int, conversation: int, turn: int = 0) -> None:
+        if self._left > 0:
             self._left -= 1
-        self.course.begin(instant, conversation, turn)
+            self.course.begin(instant, conversation, turn)
 
     def _is_over(self, instant: int) -> bool:
-        late = self._deadline is not None and instant >= self._deadline
-        return late or self._left == 0 or bool(self.course.client.health.cut_short) or self._is_precise()
+        if instant >= self._deadline or self._left <= 0 or self.course.client.health.cut_short:
+            return True
+        return self._precision is not None and self._is_precise(self._precision)
 
-    def _is_precise(self) -> bool:
+    def _is_precise(self, wanted: float) -> bool:
         traffic = self.course.client.traffic
-        if self._precision is None or len(traffic) < self._next_look:
+        if len(traffic) < self._next_look:
             return False
         self._next_look = int(len(traffic) * 1.25) + 1
         whole = [
@@ -203,7 +210,7 @@ class _Closed:
             if end and not bad
         ]
         width = ranks.relative_half_width(whole, self._quantile) if len(whole) >= FIRST_LOOK else None
-        if width is not None and width <= self._precision:
+        if width is not None and width <= wanted:
             self._deadline = 0
         return self._deadline == 0
 
@@ -220,10 +227,9 @@ def _run(client: EndpointClient, load: _Open | _Closed, zero: int) -> RequestLog
         await load.course.done.wait()
         watch.cancel()
 
-    before, begin = os.times(), time.perf_counter()
+    cpu, begin = time.process_time(), time.perf_counter()
     client.run(go())
-    after = os.times()
-    client.health.cpu = after.user + after.system - before.user - before.system
+    client.health.cpu = time.process_time() - cpu
     client.health.elapsed = time.perf_counter() - begin
     load.agenda.close()
     return client.traffic

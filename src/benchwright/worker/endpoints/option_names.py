@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from benchwright.errors import DeviceError
 from benchwright.records import Target
+from benchwright.worker.endpoints.serve_options import PORT, PORT_OPTION, check_serving
 from benchwright.worker.endpoints.wire import HEADER_OPTION, HTTP, check_header, parse_address
 from benchwright.worker.runtimes.options import refuse_unknown
 
 # How any server is reached, and what any of them may be sent.
 CONNECTING = frozenset({"connections", "insecure", "key_env", "key_file", "key_header", "request_timeout"})
-SERVING = frozenset({"serve", "health", "serve_timeout"})
+SERVING = frozenset({"serve", "health", "serve_timeout", "metrics", PORT_OPTION})
 
 
 def check_options(target: Target, known: Iterable[str], schemes: Sequence[str] = HTTP) -> None:
@@ -21,6 +22,7 @@ def check_options(target: Target, known: Iterable[str], schemes: Sequence[str] =
     for name, value in target.options.items():
         if name.startswith(HEADER_OPTION):
             check_header(name.removeprefix(HEADER_OPTION), str(value))
-    parse_address(target.uri.replace("{port}", "1"), schemes)
+    check_serving(target)
+    parse_address(target.uri.replace(PORT, "1"), schemes)
     if target.device != "cpu":
         raise DeviceError("a server chooses its device itself", remedy="leave --device out")

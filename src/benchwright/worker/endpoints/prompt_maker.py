@@ -51,7 +51,7 @@ class PromptMaker:
         """Learns how many tokens the server counts for a word, unless a tokenizer tells, or the texts are given."""
         if self.spec.tokenizer or self.ratio is not None:
             return
-        counted = []
+        counted: list[tuple[int, int]] = []
         for words in TRIED:
             spec = ExchangeSpec(input_tokens=str(words), output_tokens="1", seed=words)
             answer = driver.ask(make_exchanges(spec, 1)[0], must_succeed=not counted)

@@ -44,6 +44,9 @@ class Loaded:
     begin: Callable[[], None] = lambda: None  # called when every copy is warm, just before time zero; must be quick
     report: Callable[[], Report] = Report  # asked once, after the last call
     close: Callable[[], None] = lambda: None
+    leave: Callable[[], None] | None = None  # ends what all copies use: called when the last of them has answered
+    load_time: float | None = None  # seconds, where another process than this one loads the model
+    pids: Sequence[int] = ()  # the processes that are measured, where this one only asks them
     infer: Callable[..., Any] | None = None  # the model on any arrays, in its order or by name; gives its outputs
     feed: Mapping[str, Any] | None = None  # the first call's inputs by name, in order, as `infer` takes them
     drawn: bool = False  # the inputs are random numbers, which a model need not like

@@ -53,16 +53,21 @@ class Kserve:
             )
 
     def load(self, case: Case) -> Loaded:
-        from benchwright.worker.endpoints.endpoint import load_endpoint
+        from benchwright.worker.endpoints.company import load_in_company
+
+        self.check(case.target)
+        return load_in_company(case, self._load)
+
+    def _load(self, case: Case) -> Loaded:
+        from benchwright.worker.endpoints.endpoint import load_client
         from benchwright.worker.endpoints.kserve.feed_maker import FeedMaker
         from benchwright.worker.endpoints.kserve.places import read_address
         from benchwright.worker.runtimes.inputs import state
 
-        self.check(case.target)
         state.refuse(case, "kserve")
         dialect, make_client = _wire(case)
         maker = FeedMaker(case, dialect)
-        loaded = load_endpoint(case, dialect, read_address=read_address, make=maker, make_client=make_client)
+        loaded = load_client(case, dialect, read_address=read_address, make=maker, make_client=make_client)
         loaded.drawn = case.inputs.source == "random"
         maker.on_settled = partial(_tell, loaded)
         return loaded

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from benchwright.analysis.judged_metrics import directions_of, judged_metrics
 from benchwright.errors import did_you_mean
 from benchwright.execution.builds import BuiltRevision
-from benchwright.execution.hosts.local import LocalHost
+from benchwright.execution.hosts.revision import RevisionHost
 from benchwright.execution.session import Measuring, Setting
 from benchwright.records import Better, Case, Metric, Mode, Result, Status, Value, Verdict
 from benchwright.records.trials import AbRules, Pair, Stage, StageResult
@@ -49,7 +49,7 @@ class MeasuredSide:
 def setting_of(built: BuiltRevision, notes: Mapping[str, Value] | None = None) -> Setting:
     """Where a case of a revision is measured: in its working copy, with its own Python."""
     return Setting(
-        host=built.there or LocalHost(python=built.python, directory=built.folder, environment=built.environment),
+        host=built.there or RevisionHost(python=built.python, directory=built.folder, environment=built.environment),
         paths=built.paths,
         last_paths=built.last_paths,
         revision=built.revision if built.revision.vcs else None,

@@ -22,6 +22,7 @@ from endpoint_runs import make_case, run_endpoint
 from scripted import faults
 from scripted.client import ScriptedServer
 from scripted.script import Piece, Script
+from scripted.seen import Exchange
 from served.servers import KserveServer
 
 MODEL = "/v2/models/m"
@@ -36,6 +37,11 @@ def _sent(request: bytes) -> tuple[str, dict[str, Any], bytes]:
     head, _, body = request.partition(b"\r\n\r\n")
     told, end = split_json(body)
     return head.decode(), told, body[end:]
+
+
+def _last(server: ScriptedServer) -> Exchange:
+    """The last request that was posted: others ask for the server's own figures."""
+    return [one for one in server.log("") if one.method == "POST"][-1]
 
 
 def test_inputs_are_drawn_for_what_the_server_tells(scripted_server: ScriptedServer) -> None:
@@ -56,7 +62,7 @@ def test_inputs_are_drawn_for_what_the_server_tells(scripted_server: ScriptedSer
 def test_tensors_travel_as_bytes_where_the_server_says_so(scripted_server: ScriptedServer) -> None:
     run = run_endpoint(make_case("kserve", f"{scripted_server.url}{MODEL}/versions/3/infer"))
     assert run.details["tensors"] == "binary" and run.errors == {}
-    last = scripted_server.log("")[-1]
+    last = _last(scripted_server)
     head, told, tail = _sent(last.request)
     assert last.path == f"{MODEL}/versions/3/infer"
     sizes = [one["parameters"]["binary_data_size"] for one in told["inputs"]]
@@ -67,13 +73,13 @@ def test_tensors_travel_as_bytes_where_the_server_says_so(scripted_server: Scrip
 def test_flags_of_inputs_mean_what_they_mean_for_a_file(scripted_server: ScriptedServer, tmp_path: Path) -> None:
     uri = f"{scripted_server.url}{MODEL}"
     run_endpoint(make_case("kserve", uri, inputs=Inputs(values={"x": (2.0,)}), tensors="json"))
-    given = {one["name"]: one["data"] for one in _sent(scripted_server.log("")[-1].request)[1]["inputs"]}
+    given = {one["name"]: one["data"] for one in _sent(_last(scripted_server).request)[1]["inputs"]}
     assert given["x"] == [2.0] * 4
     texts = np.array(["a", "b", "c", "µ"])
     np.savez(tmp_path / "data.npz", x=np.eye(4, dtype=np.float32), n=np.ones((4, 2), np.int64), s=texts)
     run = run_endpoint(make_case("kserve", uri, inputs=Inputs(source=str(tmp_path / "data.npz")), tensors="json"))
     assert run.details["distinct_inputs"] == 4 and run.errors == {}
-    given = {one["name"]: one["data"] for one in _sent(scripted_server.log("")[-1].request)[1]["inputs"]}
+    given = {one["name"]: one["data"] for one in _sent(_last(scripted_server).request)[1]["inputs"]}
     assert given == {"x": [0, 0, 0, 1], "n": [1, 1], "s": ["µ"]}
 
 

@@ -83,7 +83,8 @@ def test_plain_json_is_a_template_of_itself(document: Any) -> None:
     try:
         assert _fill(text) == text
     except RequestError as error:
-        assert "to fill in" in error.message  # a key such as "{aab}" is a place
+        # A key such as "{aab}" is a place, and half of a character is no text.
+        assert "to fill in" in error.message or "not text" in error.message
 
 
 # ---- paths ----

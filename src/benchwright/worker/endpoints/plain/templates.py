@@ -69,6 +69,10 @@ class BodyTemplate:
 
 def parse_template(text: str, *, is_json: bool = True) -> BodyTemplate:
     """Reads a template; a `RequestError` names what is unknown in it, or where it is not JSON."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise RequestError(f"--body: character {error.start + 1} is not text", remedy="write it in UTF-8") from None
     template = BodyTemplate(parts=tuple(_split(text, is_json)), is_json=is_json)
     if not is_json:
         return template

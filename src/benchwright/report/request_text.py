@@ -1,0 +1,69 @@
+"""Requests to served models in block characters: how long tokens took, and the waterfall of the slowest requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchwright.analysis.requests import ITL, TTFT, RequestSpan, request_times, slowest_requests
+from benchwright.analysis.rows import Row
+from benchwright.records.request_metrics import TIMES
+from benchwright.units import format_value
+from benchwright.units.numbers import printable
+
+SLOWEST = 12  # requests of a waterfall
+BINS = 10
+_SIGNS = {"wait": "·", "server": "░", "prefill": "▒", "tokens": "─", "tick": "┼", "failed": "×"}
+
+
+def token_histograms(row: Row, width: int = 80) -> Iterator[str]:
+    """How often first tokens and gaps between tokens took how long."""
+    from benchwright.report.terminal import histogram
+
+    for name, what in ((TTFT, "requests"), (ITL, "gaps")):
+        if found := request_times(row.ok, name):
+            title = f"{row.label} {TIMES[name].title}"
+            yield histogram(found, title, width, BINS, count=f"{found.total:,} {what}")
+
+
+def waterfall_text(row: Row, width: int = 80) -> Iterator[str]:
+    """A line for each of the slowest requests of the slowest round."""
+    found = [spans for result in row.ok if (spans := slowest_requests(result, SLOWEST))]
+    if not found:
+        return
+    spans = max(found, key=lambda one: max(span.latency for span in one))
+    begin, end = min(span.scheduled for span in spans), max(span.end for span in spans)
+    sides = [f"{format_value(span.latency, 's', 3)}{f' {span.outcome}' if span.outcome else ''}" for span in spans]
+    room = max(20, width - max(map(len, sides)) - 4)
+    signs = _SIGNS
+    key = (
+        f"{signs['wait']} waiting to be sent  {signs['server']} until the first byte  {signs['prefill']} until the "
+        f"first token  {signs['tick']} tokens  {signs['failed']} failed"
+    )
+    lines = [f"{printable(row.label)}   the {len(spans)} slowest requests, {format_value(begin, 's', 3)} to "]
+    lines[0] += format_value(end, "s", 3)
+    lines += [f"  {_line(span, begin, end, room)} {side}" for span, side in zip(spans, sides, strict=True)]
+    yield "\n".join([*lines, f"  {key}"])
+
+
+def _line(span: RequestSpan, begin: float, end: float, room: int) -> str:
+    """One request along a line of that many signs."""
+
+    def place(instant: float) -> int:
+        return min(room - 1, int((instant - begin) / max(end - begin, 1e-12) * room))
+
+    signs = [" "] * room
+    first_text = span.first_text if span.first_text is not None else span.end
+    first_byte = span.first_byte if span.first_byte is not None else span.end
+    for kind, start, stop in (
+        ("wait", span.scheduled, span.sent),
+        ("server", span.sent, first_byte),
+        ("prefill", first_byte, first_text),
+        ("tokens", first_text, span.end),
+    ):
+        for i in range(place(start), place(stop) + 1):
+            signs[i] = _SIGNS[kind]
+    for tick in span.ticks:
+        signs[place(tick)] = _SIGNS["tick"]
+    if span.outcome:
+        signs[place(span.end)] = _SIGNS["failed"]
+    return "".join(signs)
