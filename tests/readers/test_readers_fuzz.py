@@ -196,7 +196,6 @@ EXEMPT = {
     **dict.fromkeys(("worker.engine.generator", "workflows.ab.run"), "a child of our own, and random bytes"),
     "targets.signatures.tflite": "tests of signatures",
     **dict.fromkeys(("worker.endpoints.lengths", "worker.endpoints.passages"), "random bytes of its own"),
-    "worker.endpoints.grpc_client": "authorities of the system, which the library reads",
     "worker.endpoints.tokens": "the package `tokenizers` reads; tests of tokens",
     **dict.fromkeys(("execution.hosts.engines", "compat.perfzero.drives"), "a program of the system"),
     **dict.fromkeys(("compat.perfzero.trials",), "an option that was read before"),
