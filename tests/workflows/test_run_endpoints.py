@@ -18,7 +18,7 @@ from scripted.events import Usage
 
 if TYPE_CHECKING:
     from certificates import Authority
-    from served.servers import LlamaServer
+    from served.servers import LlamaServer, TransformersServer
 
 CHAT = "/v1/chat/completions"
 SHORT = Load(samples=12, warmup=0.05, workers=2)
@@ -227,3 +227,18 @@ def test_bad_requests_are_refused_before_anything_is_sent(tmp_path: Path) -> Non
         _run("http://me:secret@127.0.0.1:1" + CHAT, tmp_path)
     with pytest.raises(BenchwrightError, match="has no parameter 'size'"):
         _run("http://127.0.0.1:1" + CHAT, tmp_path, params={"size": [1]})
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_transformers_sends_its_role_long_before_its_first_word(
+    transformers_server: TransformersServer, tmp_path: Path
+) -> None:
+    params = {"model": [transformers_server.model], "input_tokens": [200], "output_tokens": [8]}
+    result = _run(transformers_server.url + CHAT, tmp_path, Load(samples=6, warmup=0.0), params=params)
+    points = _points(result)
+    assert result.status is Status.OK, result.error
+    assert points["ttft_any"] < points["ttft"] <= points["e2e"] and points["errors"] == 0
+    assert points["output_tokens"] > 0  # told on the event that ends the answer
+    kinds = {kind for samples in result.samples for kind in samples.chunks["kind"]}
+    assert not any(kind & 64 for kind in kinds), "it sends no [DONE]"
