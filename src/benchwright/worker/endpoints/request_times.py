@@ -58,6 +58,7 @@ TIMES: dict[str, Callable[[Row], int]] = {
     "e2e_scheduled": _since_scheduled("last_text"),
     "tpot": _per_token,
 }
+_SINCE_SENT = frozenset({"service", "ttfb", "ttft", "ttft_any", "ttft_answer", "ttft_reasoning", "e2e"})
 POOLED = "itl"  # gaps between the events of one answer, of all answers together
 
 
@@ -112,8 +113,14 @@ def _times(name: str, rows: Sequence[Row], samples: Samples) -> list[int]:
         return [LATE if call in failed else gap for call, own in gaps.items() for gap in own] + [LATE] * len(
             failed - {*gaps}
         )
-    values = [LATE if place in failed else TIMES[name](row) for place, row in enumerate(rows)]
+    values = [LATE if place in failed else _since_due(name, row) for place, row in enumerate(rows)]
     return [value for value in values if value != NEVER]
+
+
+def _since_due(name: str, row: Row) -> int:
+    """A time of a request, from the scheduled instant where it has one: a client that falls behind meets no bound."""
+    value = TIMES[name](row)
+    return value + row["lateness"] if name in _SINCE_SENT and value != NEVER else value
 
 
 def _judge_times(objective: Objective, times: Sequence[int]) -> bool | None:
