@@ -38,10 +38,9 @@ demo: $(VENV)/.demo  ## Build a small model, measure it, show a table, write an 
 check: lint  ## What to run before a commit: lint, and the tests that start next to nothing.
 	@$(PYTEST) -n $(WORKERS) --dist worksteal -m "not serial and not soak" $(QUICK) --ignore tests/report/test_browser.py
 
-test: $(VENV)/.lint  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
+test: | $(BIN)/python  ## Check everything: lint, parallel tests, those that measure, the store on PostgreSQL.
 	@$(MAKE) --no-print-directory --jobs 6 --output-sync=target \
 	  dashboard $(VENV)/.collected $(VENV)/.test $(TENSORFLOW)/.ready $(SERVERS)/.ready $(VENV)/.programs
-	@$(INSTALL) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
 	@$(BIN)/python -m compileall -q src  # tests start Python some thousand times
 	@$(BIN)/python scripts/run_tests.py $(WORKERS)
 
@@ -58,7 +57,7 @@ test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is buil
 	  exec $(PYTEST) -n 0 tests/machine/devices/test_devices_adb.py tests/execution/hosts/test_hosts_adb.py \
 	  tests/execution/hosts/test_hosts_phones.py'
 
-lint: $(VENV)/.lint $(VENV)/.test $(NODE)  ## Formatting, lint, types, layers.
+lint: $(VENV)/.test $(NODE)  ## Formatting, lint, types, layers.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/mypy
@@ -102,6 +101,12 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	@echo "installing benchwright[bench]"
 	@# torch by itself first: what optimum-benchmark asks for must not choose another build of it
 	@{ $(INSTALL) torch==2.13.0 && $(INSTALL) -e '.[bench]'; } || $(BIN)/python scripts/install_each.py bench
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	@echo "installing benchwright[test]"
+	@$(INSTALL) -e '.[test]'
+	@$(INSTALL) --no-deps basic-pitch==0.4.0  # for the models in it; what it imports itself is not needed
 	@touch $@
 
 $(VENV)/.%: pyproject.toml | $(BIN)/python

@@ -211,7 +211,7 @@ def test_a_host_that_refuses_says_why_in_its_own_words() -> None:
 
 def test_time_is_limited_while_measuring_too() -> None:
     begin = time.monotonic()
-    outcome = _run(_case("fake:constant?latency=200ms&wait=sleep", samples=1000, timeout=4.0))
+    outcome = _run(_case("fake:constant?latency=200ms&wait=sleep", samples=1000, timeout=8.0))
     assert outcome.status is Status.TIMEOUT
     assert "the worker was measuring" in _failed(outcome)
     assert outcome.failure is not None

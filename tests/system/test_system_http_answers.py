@@ -29,7 +29,7 @@ def notify(address: str) -> Any:
 
 
 def report(address: str) -> Any:
-    return remote_post.post(remote_post.Endpoint(url=address, category="c"), {}, timeout=5.0)
+    return remote_post.post(remote_post.Endpoint(url=address, category="c"), {}, timeout=60.0)
 
 
 def post(address: str) -> Any:
@@ -39,7 +39,7 @@ def post(address: str) -> Any:
 
 
 def ask(address: str) -> Any:
-    return http.call("GET", address, headers={}, timeout=5.0, most=1 << 20).text
+    return http.call("GET", address, headers={}, timeout=60.0, most=1 << 20).text
 
 
 def ask_tpu(address: str) -> Any:

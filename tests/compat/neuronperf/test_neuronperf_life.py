@@ -94,7 +94,7 @@ class Dying:
 def test_a_copy_that_is_killed_is_an_honest_record() -> None:
     began = time.monotonic()
     (report,) = npf.cpu.benchmark(Dying, ONE, n_models=2, workers_per_model=1, duration=4)
-    assert time.monotonic() - began < 4 + 10
+    assert time.monotonic() - began < 60
     assert report["status"] in ("failed", "partial") and "SIGKILL" in report["reason"]
 
 

@@ -140,7 +140,7 @@ def test_the_end_of_time_ends_all_that_a_program_started(device: LocalDevice, mo
     heard: list[bytes] = []
     script = "trap '' TERM; setsid sh -c 'echo $$; exec sleep 60' & sleep 60 & echo $!; wait"
     begin = time.monotonic()
-    ended = device.run(["sh", "-c", script], timeout=1.0, output=heard.append)
+    ended = device.run(["sh", "-c", script], timeout=4.0, output=heard.append)
     assert ended.timed_out and not ended.ok and time.monotonic() - begin < 30
     pids = [int(line) for line in b"".join(heard).split()]
     assert len(pids) == 2 and not [pid for pid in pids if _lives(pid)]
@@ -157,7 +157,7 @@ def test_a_program_that_closes_its_output_is_waited_for(device: LocalDevice) -> 
 
 def _lives(pid: int) -> bool:
     """Whether it goes on. One that was killed may still be seen for an instant."""
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
             if Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] in "ZX":

@@ -127,7 +127,7 @@ def test_a_watch_that_is_killed_anywhere_measures_every_commit_once(
 
 def _left_behind(folder: Path, server: int) -> list[int]:
     """Processes that still work in the folder; those that are about to end are waited for."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while (found := _working(folder, server)) and time.monotonic() < deadline:
         time.sleep(0.1)
     return found

@@ -243,10 +243,10 @@ def test_a_failed_program_is_a_failed_result_with_the_end_of_its_output(tmp_path
 
 
 def test_a_program_that_takes_too_long_is_ended_and_its_rows_are_kept(tmp_path: Path) -> None:
-    report = _run(_pass(tmp_path, f"{_rows(4)}\nsleep 60", timeout=1.0))
+    report = _run(_pass(tmp_path, f"{_rows(4)}\nsleep 60", timeout=4.0))
     assert report.failure is not None and report.failure.kind == "timeout"
     assert _values(report) == [4]
-    report = _run(_pass(tmp_path, f"{_rows(4)}\nsleep 60"), timeout=1.4)  # the worker's own limit comes first
+    report = _run(_pass(tmp_path, f"{_rows(4)}\nsleep 60"), timeout=4.4)  # the worker's own limit comes first
     assert report.failure is not None and report.failure.kind == "timeout" and _values(report) == [4]
 
 
