@@ -85,7 +85,9 @@ def test_a_slower_operator_is_blamed_and_the_exit_code_says_worse(folder: Path, 
     guilty = text["data"]["results"][0]["operators"][0]["name"]
     assert f"more: {guilty} (" in done.stdout.splitlines()[-1]
     same = benchwright("operators", "run.json", "run.json", "--json")
-    assert same.returncode == 0 and "no operator is named" in json.loads(same.stdout)["data"]["cases"][0]["sentence"]
+    sentence = json.loads(same.stdout)["data"]["cases"][0]["sentence"]
+    assert same.returncode == 0  # same or unclear, as the rounds happen to be
+    assert "no operator is named" in sentence or "differences of operators mean nothing" in sentence
 
 
 @pytest.mark.parametrize("given", [["--by", "kind"], ["last", "--json", "--top", "2"], ["run.json", "run.json"]])

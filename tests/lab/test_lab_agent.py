@@ -198,7 +198,7 @@ def test_nothing_goes_on_when_an_agent_is_killed_and_its_job_is_given_out_again(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--server", "http://bench.example/"], "--insecure"),
+        (["--server", "http://bench.example/"], "--plain-http"),
         (["--server", "bench.example"], "no address"),
         (["--server", "https://127.0.0.1:1/", "--agent-name", "a/b"], "cannot be a machine's name"),
         (["--server", "https://127.0.0.1:1/", "--label", "a b=c"], "no label"),

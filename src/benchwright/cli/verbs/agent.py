@@ -53,7 +53,7 @@ TOKEN = "BENCHWRIGHT_AGENT_TOKEN"  # noqa: S105 - the variable's name
     metavar="FILE",
     help="Trust the certificates in this file instead of the system's.",
 )
-@click.option("--insecure", is_flag=True, help="Work for a server beyond this machine without https.")
+@click.option("--plain-http", is_flag=True, help="Work for a server beyond this machine without https.")
 @click.option("--no-cells", is_flag=True, help="Do not keep jobs from each other's files.")
 @click.option("--no-self-check", is_flag=True, help="Take work however busy, hot or full this machine is.")
 @click.option("--one-job", is_flag=True, help="End after one job.")
@@ -67,7 +67,7 @@ def command(
     allowed: Sequence[str],
     folder: Path | None,
     ca: Path | None,
-    insecure: bool,
+    plain_http: bool,
     no_cells: bool,
     no_self_check: bool,
     one_job: bool,
@@ -85,7 +85,7 @@ def command(
     from benchwright.machine import environment
     from benchwright.machine.fitness import SelfCheck, configured_limits
 
-    address = _address(server, token_file, ca, insecure=insecure)
+    address = _address(server, token_file, ca, plain_http=plain_http)
     name = _name(agent_name)
     place = _folder(folder, name)
     hindrance = "switched off" if no_cells else cells.why_not()
@@ -121,7 +121,7 @@ def _say(text: str) -> None:
     sys.stderr.flush()
 
 
-def _address(server: str, token_file: Path | None, ca: Path | None, *, insecure: bool) -> ServerAddress:
+def _address(server: str, token_file: Path | None, ca: Path | None, *, plain_http: bool) -> ServerAddress:
     from dataclasses import replace
 
     from benchwright.errors import OptionError
@@ -134,10 +134,10 @@ def _address(server: str, token_file: Path | None, ca: Path | None, *, insecure:
         raise OptionError(f"--server {server}: this is no address", remedy="write https://bench.example/")
     found = address.parse(server)
     os.environ.pop(address.TOKEN, None)
-    if found.url.startswith("http://") and not found.is_near and not insecure:
+    if found.url.startswith("http://") and not found.is_near and not plain_http:
         raise OptionError(
             f"{found.url}: without https anybody on the way could read the token and give this machine work",
-            remedy="use https://, or say --insecure",
+            remedy="use https://, or say --plain-http",
         )
     return replace(found, token=token or found.token, ca=str(ca) if ca else "")
 
