@@ -85,6 +85,7 @@ def test_sides_are_found_by_searching_and_machines_and_backends_compare_too(page
     before.get_by_role("combobox", name="Runtime").fill("tor")
     page.get_by_role("option", name="torch").wait_for()
     page.keyboard.press("Enter")
+    expect(before.get_by_role("combobox", name="Runtime")).to_have_value("torch")  # as the address has it by now
     after.get_by_label("Kind").select_option("Runtime")
     field = after.get_by_role("combobox", name="Runtime")
     field.click()
