@@ -266,6 +266,8 @@ def _distribution(name: str, found: WeightedLatencies, base: float, place: int) 
         if across.log
         else across.low + share * (across.high - across.low)
     )
+    # Events that arrive together have no gap between them, which no logarithm shows: they are in the first bin.
+    edges[0], edges[-1] = min(edges[0], found.shortest), max(edges[-1], found.longest)
     counts = found.count_in_bins(edges)
     tall = (STRIP - 22) / max(1, int(counts.max()))
     outline = [(float(places[0]), base)]
