@@ -15,6 +15,7 @@ const calls: Distribution = {
     [1, 20],
   ],
   over_time: [],
+  of: "call",
 };
 
 test("shares and values lead to each other", () => {
