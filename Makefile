@@ -12,10 +12,15 @@ DEMO ?= demo
 INSTALL := $(BIN)/python scripts/install.py
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")  # two more: many tests wait for children
+# Rules of the house that a new verb, reader or module breaks first.
+HOUSE := cli/test_cli_flags.py system/test_system_locks.py stats/test_stats_imports.py \
+  readers/test_readers_fuzz.py::test_every_importer_is_in_the_table \
+  readers/test_readers_fuzz.py::test_every_module_that_parses_is_in_the_table \
+  worker/test_main.py::test_the_packed_worker_holds_what_it_imports_and_the_same_bytes_every_time
 # What `make check` tests: what is computed, not what is started. Models, containers, browsers and servers take longer.
 QUICK := $(addprefix tests/,analysis exchange/test_*.py machine/environment pages/test_*.py records report \
   schema targets units worker/engine worker/tasks test_config.py test_decorator.py test_errors.py test_house.py \
-  test_layers.py test_plugins.py test_project.py)
+  test_layers.py test_plugins.py test_project.py $(HOUSE))
 # Images of containers like to set it, and then each of some thousand processes compiles every library anew.
 unexport PYTHONDONTWRITEBYTECODE
 export BENCHWRIGHT_TENSORFLOW_PYTHON ?= $(abspath $(TENSORFLOW))/bin/python
@@ -24,7 +29,7 @@ export BENCHWRIGHT_SERVERS_PYTHON ?= $(abspath $(SERVERS))/bin/python
 export BENCHWRIGHT_TRANSFORMERS_PYTHON ?= $(abspath $(TRANSFORMERS))/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test soak test-pages test-adbd lint bench dashboard types docs schema clean
+.PHONY: help demo check test soak test-pages test-pythons test-adbd lint bench dashboard types docs pictures schema clean
 
 help:  ## List these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12 | sed 's/^/  make /'
@@ -51,6 +56,9 @@ soak: $(VENV)/.test $(TENSORFLOW)/.ready $(RAY)/.ready $(SERVERS)/.ready $(TRANS
 test-pages: $(NODE)  ## Unit tests of the dashboard's TypeScript, in seconds; make test runs them too.
 	@npm --prefix dashboard run --silent test
 
+test-pythons:  ## The core, and what is computed, on every supported Python that is found on this machine.
+	@$(PYTHON) scripts/test_pythons.py
+
 test-adbd: $(VENV)/.test  ## The device tests against a real adbd, which is built first. Needs root and apt.
 	@scripts/adbd build/adbd
 	@unshare -n sh -c 'ip link set lo up; BENCHWRIGHT_ADBD=$(abspath build/adbd/adbd) \
@@ -62,6 +70,9 @@ lint: $(VENV)/.test $(NODE)  ## Formatting, lint, types, layers.
 	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ."; exit 1; }
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
+	@node scripts/lint_workflows.mjs .github/workflows/*.yml examples/ci/github.yml
+	@$(BIN)/zizmor --offline --no-progress --quiet .
+	@$(BIN)/shellcheck --severity warning scripts/ci/* scripts/need scripts/podman scripts/make-venv .ci/run
 	@npm --prefix dashboard run --silent lint || { echo "formatting alone: npm --prefix dashboard run format"; exit 1; }
 
 bench: $(VENV)/.bench  ## Compare with peers: cost per call, memory, punctuality, start-up, store.
@@ -78,6 +89,9 @@ types: $(VENV)/.core  ## Write the dashboard's types anew from pages/shapes.py.
 docs: $(VENV)/.docs schema  ## Build the documentation into site/.
 	@$(BIN)/zensical build --clean --strict
 	@$(BIN)/python scripts/check_site.py site
+
+pictures: $(VENV)/.test $(VENV)/.programs dashboard  ## Make the documentation's pictures anew; look at them before you commit.
+	@$(BIN)/python tests/support/doc_pictures.py docs/pictures
 
 schema: $(VENV)/.core  ## Write what is generated: JSON Schema and the command line's reference.
 	@$(BIN)/python -c "from pathlib import Path; from benchwright.schema.json_schema import write_all; write_all(Path('docs/schema'))"
@@ -127,6 +141,9 @@ $(VENV)/.programs:
 	@PATH="$$PATH:/usr/sbin" scripts/need munged munge || true
 	@scripts/need podman podman || true  # its tests say why they are skipped
 	@scripts/need crun crun || true
+	@# Who may install them has them, so that no test of completion is skipped unseen.
+	@scripts/need zsh zsh || [ "$$(id -u)" -ne 0 ]
+	@scripts/need fish fish || [ "$$(id -u)" -ne 0 ]
 
 # Linter, formatter and test runner too, which a build alone (dashboard/build.py) does not fetch. It asks npm's own record
 # whether what it needs is there: npm leaves that as it was when nothing was missing.

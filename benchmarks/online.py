@@ -14,7 +14,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from detection.online_simulator import COMMITS, FAMILIES, FIRST, Followed, follow, measured_again
+from detection.online_simulator import (
+    COMMITS,
+    FAILURES,
+    FAMILIES,
+    FIRST,
+    Followed,
+    follow,
+    follow_failures,
+    measured_again,
+)
 
 from benchwright.stats.distributions import normal_quantile
 from harness import Claim, Settings, Spread, at_most, report, settings, spread
@@ -29,7 +38,8 @@ _CONTEXT = ("bursts as steady as a change",)  # a history cannot tell these from
 def main(arguments: Sequence[str] | None = None) -> int:
     """Simulates and prints; 1 when a bar is clearly missed."""
     asked = settings(__doc__, arguments, rounds=40, quick_rounds=1)
-    return report([*_without_a_change(asked), *_with_a_step(asked)], judged=not asked.quick)
+    claims = [*_without_a_change(asked), *_with_a_step(asked), *_without_more_failures(asked), *_with_failures(asked)]
+    return report(claims, judged=not asked.quick)
 
 
 @dataclass(slots=True)
@@ -90,6 +100,41 @@ def _with_a_step(asked: Settings) -> Iterator[Claim]:
                 unit="commits",
                 bar=at_most(6.0) if size == 0.1 else None,
             )
+
+
+def _without_more_failures(asked: Settings) -> Iterator[Claim]:
+    for number, (name, make) in enumerate(FAILURES.items()):
+        counts = _Counts()
+        for repeat in range(asked.rounds):
+            counts.add(follow_failures(make(np.random.default_rng((SEED, 200 + number, repeat)), COMMITS).tolist()))
+        judged = asked.rounds * (COMMITS - FIRST + 1)
+        yield Claim(
+            what=f"failed requests, nothing changed, {name}: told",
+            figure=_rate(counts.told, judged),
+            ours=f"{counts.told} of {judged:,}, {counts.resolved} resolved since",
+            unit="per 1,000",
+            bar=at_most(2.0),
+        )
+
+
+def _with_failures(asked: Settings) -> Iterator[Claim]:
+    for share, requests in ((0.05, 50), (0.05, 200), (0.02, 200)):
+        counts = _Counts()
+        for repeat in range(asked.rounds):
+            rng = np.random.default_rng((SEED, 300, repeat))
+            place = int(rng.integers(15, 90))
+            fails = np.where(np.arange(COMMITS) >= place, share, 0.0)
+            followed = follow_failures((rng.binomial(requests, fails) / requests).tolist())
+            counts.add(followed)
+            counts.delays.append(_delay(followed, place))
+        found = sum(delay < NEVER for delay in counts.delays)
+        yield Claim(
+            what=f"{100 * share:.0f} % of {requests} requests begin to fail: told after",
+            figure=spread([float(delay) for delay in counts.delays]),
+            ours=f"{found} of {asked.rounds}, {counts.told - found} besides, {counts.resolved} resolved",
+            unit="commits",
+            bar=at_most(6.0) if requests == 200 and share == 0.05 else None,
+        )
 
 
 def _delay(followed: Followed, place: int) -> int:

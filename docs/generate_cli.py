@@ -1,4 +1,7 @@
-"""Writes cli.md from the commands themselves: `make schema`. A test fails when the page is stale."""
+"""Writes cli.md, and the table that shells complete by, from the commands themselves: `make schema`.
+
+A test fails when one of them is stale.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 import click
 
 from benchwright.cli import HEADINGS, VERBS
+from benchwright.cli.completion import WORDS_FILE
 from benchwright.schema.printed import PRINTED
 
 HEAD = """\
@@ -35,9 +39,8 @@ Every command ends with one of these codes:
 Progress goes to stderr, and only to a terminal. `--json` makes every command that prints print [JSON](#json).
 
 Where results are kept: `--store`, else the variable `BENCHWRIGHT_STORE`, else `store` in the nearest
-`benchwright.toml`, else `.benchwright/results.db` in this folder. `benchwright.toml` may also hold `tags`, a list that
-every run gets, `rounds`, `duration` and `warmup` (seconds) for runs that do not say
-them, `cache`, the folder of the model cache, and `[notify]`, see [notifications](notifications.md).
+`benchwright.toml`, else `.benchwright/results.db` in this folder. What else that file holds, what is measured without
+a target among it, is told in [settings](settings.md). [Shells complete](completion.md) these commands.
 
 Quantities take units: `20ms`, `1.5GiB`, `200/s`, `1%`. A bare number is in seconds, bytes or calls per second.
 Percentages are written with their sign, `1%`, in every command. A bare number above 1 is in per cent, `5` is `5%`; one
@@ -124,5 +127,63 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+# ---- the table of `benchwright completion` ----
+
+_RUNS = ("RUN", "A", "B", "C", "WHAT")
+_FILES = ("FILE", "TARGET", "FILE[::TASK", "FROM", "TO", "own|here|FILE", "RUNTIME|PATH", "SOURCE")
+_FOLDERS = ("FOLDER", "DIR")
+
+
+def completion_words() -> str:
+    """A line for each command, flag and argument: the command's path, the word, what it takes, what it does."""
+    lines = [
+        ("", flag, "", about) for flag, about in (("--version", "Show the version."), ("--help", "Show the help."))
+    ]
+    lines += [("", verb, "", line) for verb, (_, line) in VERBS.items()]
+    for verb, (module, _) in VERBS.items():
+        lines += _words(importlib.import_module(module).command, verb)
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def _words(command: click.Command, path: str) -> Iterator[tuple[str, str, str, str]]:
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument):
+            yield path, "", _taken(parameter, path) + ("*" if parameter.nargs == -1 else ""), ""
+        elif isinstance(parameter, click.Option) and not parameter.hidden:
+            about = _plain_line(parameter.help or "")
+            for flag in (*parameter.opts, *parameter.secondary_opts):
+                yield path, flag, "" if parameter.is_flag else _taken(parameter, path), about
+    yield path, "--help", "", "Show the help."
+    if isinstance(command, click.Group):
+        inner = {name: each for name, each in command.commands.items() if not each.hidden}
+        yield from ((path, name, "", _plain_line(each.get_short_help_str(100))) for name, each in inner.items())
+        for name, each in inner.items():
+            yield from _words(each, f"{path} {name}")
+
+
+def _taken(parameter: click.Parameter, path: str) -> str:
+    """What a flag or an argument takes, in the words of `benchwright.cli.completion`."""
+    if isinstance(parameter.type, click.Choice):
+        return f"one of {'|'.join(map(str, parameter.type.choices))}"
+    metavar = (parameter.metavar or parameter.name or "").upper().removesuffix("...").strip("[]").partition("]")[0]
+    stated = (parameter.metavar or "").removesuffix("...").strip("[]")
+    if path == "history" and metavar == "TARGET":
+        return "case"
+    if "--tag" in parameter.opts:
+        return "tag"
+    if "--store" in parameter.opts:
+        return "file"
+    for names, kind in ((_RUNS, "run"), (_FOLDERS, "folder"), (_FILES, "file")):
+        if metavar in names or stated in names:
+            return kind
+    return "file" if isinstance(parameter.type, click.Path) else "text"
+
+
+def _plain_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 if __name__ == "__main__":
     (Path(__file__).parent / "cli.md").write_text(page(), encoding="utf-8")
+    table = Path(importlib.import_module("benchwright.cli").__file__ or "").parent / WORDS_FILE
+    table.write_text(completion_words(), encoding="utf-8")

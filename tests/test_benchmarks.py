@@ -34,6 +34,8 @@ SCRIPTS = (
     "fleet",
     "fleet_lab",
     "endpoints",
+    "tuning",
+    "tuning_real",
 )
 _FIGURE = re.compile(r"-?[\d,.]+ \S+  \[-?[\d,.]+, -?[\d,.]+\]")
 

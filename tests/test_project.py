@@ -14,6 +14,7 @@ import pytest
 
 import benchwright
 from benchwright.cli import VERBS
+from benchwright.cli.completion import WORDS_FILE
 
 # Written so that this file does not hold what it looks for. Public names that documents may hold are not listed.
 _BUILT_WITH = [
@@ -51,6 +52,12 @@ def test_every_flag_is_documented(verb: str, root: Path) -> None:
 def test_the_reference_of_the_command_line_is_current(root: Path) -> None:
     made = runpy.run_path(str(root / "docs" / "generate_cli.py"))["page"]()
     assert (root / "docs" / "cli.md").read_text(encoding="utf-8") == made, "run `make schema`"
+
+
+def test_the_words_that_shells_complete_are_current(root: Path) -> None:
+    made = runpy.run_path(str(root / "docs" / "generate_cli.py"))["completion_words"]()
+    held = (root / "src" / "benchwright" / "cli" / WORDS_FILE).read_text(encoding="utf-8")
+    assert held == made, "run `make schema`"
 
 
 def test_the_types_of_the_dashboard_are_current(root: Path) -> None:

@@ -15,6 +15,7 @@ from benchwright.records import Better, Verdict
 from benchwright.stats import confirmation
 from benchwright.stats.changepoint import Change, detect
 from benchwright.stats.pairs import Sequential
+from benchwright.stats.shares import exceeds_chance
 
 Array = npt.NDArray[np.float64]
 Make = Callable[[np.random.Generator, int, float], Array]  # logarithms of values, from a length and a noise
@@ -65,7 +66,15 @@ def follow(values: Sequence[float], pairs: Pairs | None = None) -> Followed:
     return followed
 
 
-def _look(values: Sequence[float], followed: Followed, pairs: Pairs | None) -> None:
+def follow_failures(shares: Sequence[float]) -> Followed:
+    """The same of the share of requests that fail, which no pairs measure again; 0.05 is 5 % of them."""
+    values, followed = np.exp(np.asarray(shares)).tolist(), Followed()
+    for count in range(FIRST, len(values) + 1):
+        _look(values[:count], followed, None, is_share=True)
+    return followed
+
+
+def _look(values: Sequence[float], followed: Followed, pairs: Pairs | None, *, is_share: bool = False) -> None:
     standing = [finding.index for finding in followed.told if not finding.is_over]
     since = max(standing, default=0)
     left = 0 if len(standing) < len(followed.told) else None
@@ -93,7 +102,11 @@ def _look(values: Sequence[float], followed: Followed, pairs: Pairs | None) -> N
             continue
         until = changes[number + 1].index if number + 1 < len(changes) else None
         from_ = since if since < change.index else 0
-        shift = confirmation.judge(values, change.index, smallest=SMALLEST, since=from_, seen=left, until=until)
+        shift = confirmation.judge(
+            values, change.index, smallest=SMALLEST, since=from_, seen=left, until=until, steady=is_share
+        )
+        if is_share and not exceeds_chance(values[from_ : change.index], values[change.index : until]):
+            continue
         if shift is not None and shift.confirmed:
             finding.index, finding.before, finding.after = change.index, change.before, change.after
             finding.told_at = len(values)
@@ -208,4 +221,48 @@ FAMILIES: dict[str, Make] = {
     "bursts of a busy machine": _bursts,
     "rounded to 1 %": _rounded,
     "bursts as steady as a change": _plateaus,
+}
+
+
+# ---- shares of failed requests in which nothing ever changes ----
+
+
+def _few_requests(rng: np.random.Generator, count: int) -> Array:
+    """Of 20 to 100 requests each fails with the same small probability: most runs show none, some show one."""
+    return _failed(rng, int(rng.integers(20, 101)), np.full(count, rng.uniform(0.001, 0.03)))
+
+
+def _many_requests(rng: np.random.Generator, count: int) -> Array:
+    return _failed(rng, 1000, np.full(count, rng.uniform(0.001, 0.1)))
+
+
+def _days(rng: np.random.Generator, count: int) -> Array:
+    """Each run has a day of its own: the probability itself scatters, and by more than counts do."""
+    return _failed(rng, 200, rng.beta(0.5, 0.5 * 49, count))
+
+
+def _restarts(rng: np.random.Generator, count: int) -> Array:
+    """Nothing fails, but in one run of ten a restart takes some requests with it."""
+    return np.where(rng.random(count) < 0.1, rng.uniform(0.02, 0.5, count), 0.0)
+
+
+def _outages(rng: np.random.Generator, count: int) -> Array:
+    """Nothing fails, but now and then two to four runs in a row meet a server in trouble, each to another degree."""
+    shares = np.zeros(count)
+    for start in np.flatnonzero(rng.random(count) < 0.02):
+        hit = shares[start : start + int(rng.integers(2, 5))]
+        hit += rng.exponential(0.1, len(hit))
+    return np.minimum(shares, 1.0)
+
+
+def _failed(rng: np.random.Generator, requests: int, probability: Array) -> Array:
+    return rng.binomial(requests, probability) / requests
+
+
+FAILURES: dict[str, Callable[[np.random.Generator, int], Array]] = {
+    "few requests": _few_requests,
+    "many requests": _many_requests,
+    "another probability in each run": _days,
+    "a restart now and then": _restarts,
+    "short outages": _outages,
 }

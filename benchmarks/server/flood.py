@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", "--workers", type=int, default=1, help="processes of the server")
     parser.add_argument("--no-judge", action="store_true", help="do not judge what arrives meanwhile")
     given = parser.parse_args(arguments)
-    flags = ("--processes", str(given.processes), *(("--no-judge",) if given.no_judge else ()))
+    flags = ("--server-processes", str(given.processes), *(("--no-judge",) if given.no_judge else ()))
     missed, table = 0, list[str]()
     kinds = [(name, int(one)) for name in given.database or uploads.DATABASES for one in given.together.split(",")]
     for database, together in kinds:

@@ -107,7 +107,8 @@ def measure(points: int, asked: Asked, folder: Path) -> Measured:
         began = time.monotonic()
         suites = fill(url, points)
         filled = time.monotonic() - began
-        server = stack.enter_context(uploads.Server(url, folder / "artifacts", "--processes", str(asked.processes)))
+        flags = ("--server-processes", str(asked.processes))
+        server = stack.enter_context(uploads.Server(url, folder / "artifacts", *flags))
         server.start()
         choices = folder / "pages.json"
         choices.write_text(json.dumps(_choices(server.address, suites, points // RUN)))

@@ -30,6 +30,7 @@ export interface RunLine {
   tags: string[];
   case_count: number;
   held: number;
+  is_race: boolean;
 }
 
 export interface Revision {
@@ -532,6 +533,7 @@ export interface PreviewedFinding {
   id: string;
   case: string;
   metric: string;
+  unit: string;
   verdict: Verdict;
   ratio: number;
   found_at: string;
@@ -708,6 +710,8 @@ export interface Comparison {
   metrics: string[];
   counts: { [name: string]: number };
   notes: string[];
+  across: string[];
+  params: string[];
   others: Side[];
   other_counts: ({ [name: string]: number })[];
   means: MeanRatio[];
@@ -853,6 +857,7 @@ export interface RunView {
   machines: { [name: string]: string };
   objectives: ObjectiveLine[];
   rates: string[];
+  training: string[];
   quarantines: { [name: string]: QuarantineLine };
   advice: AdviceLine[];
   cautions: string[];
@@ -866,8 +871,31 @@ export interface RunView {
   prices: string[];
   leases: LeaseLine[];
   instances: string[];
+  speedups: SpeedUpLine[];
   sweeps: SweepLine[];
   requests: string[];
+  race: RaceView | null;
+}
+
+export interface SpeedUpLine {
+  label: string;
+  kind: string;
+  metric: string;
+  unit: string;
+  base: number;
+  title: string;
+  points: SpeedUpMark[];
+  advice: string[];
+  cautions: string[];
+}
+
+export interface SpeedUpMark {
+  processes: number;
+  result: string;
+  value: Estimate;
+  speedup: Estimate | null;
+  efficiency: Estimate | null;
+  communication: Estimate | null;
 }
 
 export interface SweepLine {
@@ -888,6 +916,52 @@ export interface SweepMark {
   goodput: Estimate | null;
 }
 
+export interface RaceView {
+  question: string;
+  effort: string;
+  surety: string;
+  no_winner: string[];
+  unsettled: string;
+  winner: number | null;
+  front: number[];
+  alike: number[];
+  axes: string[];
+  metrics: RaceMetric[];
+  blocks: number;
+  cells: RaceCellLine[];
+  unmeasured: string[];
+}
+
+export interface RaceMetric {
+  name: string;
+  title: string;
+  unit: string;
+  better: Better | null;
+  is_goal: boolean;
+}
+
+export interface RaceCellLine {
+  number: number;
+  label: string;
+  brief: string;
+  settings: { [name: string]: string };
+  state: string;
+  reason: string;
+  why: string;
+  processes: number;
+  first: number;
+  last: number;
+  values: { [name: string]: Estimate };
+  breaches: RaceBreach[];
+  command: string[];
+  result: string;
+}
+
+export interface RaceBreach {
+  objective: string;
+  is_sure: boolean;
+}
+
 export interface Distribution {
   column: string;
   unit: string;
@@ -897,6 +971,15 @@ export interface Distribution {
   quantiles: ([number, number])[];
   over_time: ([number, number])[];
   of: string;
+}
+
+export interface ValueBand {
+  name: string;
+  rounds: number;
+  seconds: number[];
+  low: number[];
+  middle: number[];
+  high: number[];
 }
 
 export interface ResultView {
@@ -934,6 +1017,7 @@ export interface ResultView {
   quarantine: QuarantineLine | null;
   distributed: number;
   requests: RequestsView | null;
+  bands: ValueBand[];
 }
 
 export interface Timeline {

@@ -41,8 +41,20 @@ test.each([
   [1.5, "B", "50 % more"],
   [0.5, "/s", "50 % lower"],
   [1, "s", "0 % slower"],
+  [1.05, "points", "5 points more"],
+  [1.0021, "points", "0.21 points more"],
+  [2, "points", "100 points more"],
+  [0.877, "points", "12.3 points less"],
 ] as const)("a ratio of %d in %s is %s", (ratio, unit, text) => {
   expect(format.change(ratio, unit)).toBe(text);
+});
+
+test("failed requests are told by points, other shares by ratio", () => {
+  const unit = format.changeUnit({ metric: "errors", unit: "%" });
+  expect(format.changeInterval(estimate(1.05, 1.041, 1.0592), unit)).toBe("[+4.1, +5.9]");
+  expect(format.changeInterval(estimate(0.95, 0.94, 1.01), unit)).toBe("[−6, +1]");
+  expect(format.changeUnit({ metric: "accuracy", unit: "%" })).toBe("%");
+  expect(format.changeInterval(estimate(1.05, 1.041, 1.0592), "%")).toBe("[+4.1 %, +5.9 %]");
 });
 
 test("shares have their sign, and few digits", () => {

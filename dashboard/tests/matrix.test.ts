@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { columnMean, heatScale, nameOf } from "../src/pages/matrix/heat";
-import { shortened } from "../src/pages/matrix/pareto";
+import { shortened } from "../src/parts/front";
 import { matrix } from "./samples";
 
 test("without a base a cell is as strong as its logarithm", () => {

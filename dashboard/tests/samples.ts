@@ -166,6 +166,8 @@ export function comparison(lines: ComparedLine[]): Comparison {
     b: side,
     lines,
     differences: [],
+    across: [],
+    params: [],
     metrics: ["latency_p50"],
     counts: {},
     notes: [],

@@ -14,6 +14,7 @@ TYPE_CHECKING = False  # not from `typing`, which takes longer to import than al
 if TYPE_CHECKING:
     from typing import Any
 
+    from benchwright.cli.magics import load_ipython_extension as load_ipython_extension
     from benchwright.decorator import benchmark as benchmark
     from benchwright.errors import BenchwrightError as BenchwrightError
     from benchwright.errors import UserError as UserError
@@ -38,11 +39,14 @@ if TYPE_CHECKING:
     from benchwright.workflows.lab.submission import LabRequest as LabRequest
     from benchwright.workflows.run import MeasuredRun as MeasuredRun
     from benchwright.workflows.run import run as run
+    from benchwright.workflows.tune.run import TunedRace as TunedRace
+    from benchwright.workflows.tune.run import tune as tune
 
 __version__ = _version.VERSION
 _moved.install()
 
 _HOMES = {
+    "load_ipython_extension": "benchwright.cli.magics",
     "MeasuredRun": "benchwright.workflows.run",
     "run": "benchwright.workflows.run",
     "MeasuredBisection": "benchwright.workflows.bisect.run",
@@ -67,6 +71,8 @@ _HOMES = {
     "open_store": "benchwright.store",
     "MeasuredTrial": "benchwright.workflows.ab.run",
     "ab": "benchwright.workflows.ab.run",
+    "TunedRace": "benchwright.workflows.tune.run",
+    "tune": "benchwright.workflows.tune.run",
 }
 
 __all__ = [*sorted(_HOMES), "__version__"]

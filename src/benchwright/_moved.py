@@ -40,6 +40,7 @@ MOVED = {
     "runtimes": "worker.runtimes",
     "schema.encoding": "schema.plain_values",
     "sources": "targets.sources",
+    "stats.racing": "stats.race",
     "store.retention": "store.sql.retention",
     "uploads": "exchange.uploads",
     "workflows.judging": "workflows.judgement",

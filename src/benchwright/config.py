@@ -105,6 +105,16 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """`[run]`: what is measured where a command line names no target, and with which options."""
+
+    targets: tuple[str, ...] = ()  # paths count from the folder of the file
+    # The flags of `benchwright run` without their dashes: a text, a number, true or false, or a list of these, which
+    # is joined with commas where the flag is given once.
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """What `benchwright.toml` may say."""
 
@@ -114,6 +124,7 @@ class Config:
     rounds: int | None = None  # of a run that does not say how many
     duration: float | None = None  # seconds to measure, in a run that does not say when to stop
     warmup: float | None = None  # seconds of warm-up at most, in a run that does not say
+    run: RunSettings = RunSettings()
     notify: Notify = Notify()
     retention: Retention = Retention()
     machines: MachineRules = MachineRules()
@@ -124,11 +135,14 @@ class Config:
 
 def load(start: Path | None = None) -> Config:
     """The nearest `benchwright.toml`, or the defaults."""
+    path = nearest_file(start)
+    return Config() if path is None else _read_config(path)
+
+
+def nearest_file(start: Path | None = None) -> Path | None:
+    """The `benchwright.toml` here or in the nearest folder above that has one; None where none has."""
     here = (start or Path.cwd()).resolve()
-    for folder in (here, *here.parents):
-        if (path := folder / FILE).is_file():
-            return _read_config(path)
-    return Config()
+    return next((path for folder in (here, *here.parents) if (path := folder / FILE).is_file()), None)
 
 
 def store_url(flag: str | None = None) -> str:
@@ -185,6 +199,7 @@ def _read_config(path: Path) -> Config:
         config = replace(config, store=str(path.parent / config.store))
     if config.cache:
         config = replace(config, cache=str(path.parent / Path(config.cache).expanduser()))
+    config = replace(config, run=_check_run(config.run, path))
     if config.machines.quarantine not in QUARANTINES:
         raise DecodeError(
             f"{path}: machines.quarantine: {config.machines.quarantine!r}", remedy=f"known: {', '.join(QUARANTINES)}"
@@ -194,6 +209,31 @@ def _read_config(path: Path) -> Config:
     server = _find_secret(config.server, path)
     notify = _check_notify(config.notify, path)
     return replace(config, notify=notify, server=server, project=project, projects=others)
+
+
+def _check_run(run: RunSettings, path: Path) -> RunSettings:
+    """The settings whose targets can be given to a command that is called here, wherever the file lies."""
+    for name, value in run.options.items():
+        if not all(isinstance(one, str | int | float) for one in (value if isinstance(value, list) else [value])):
+            raise DecodeError(
+                f"{path}: run.options.{name} is neither a text nor a number nor a list of these",
+                remedy="write what follows the flag on the command line",
+            )
+    here = Path.cwd().resolve()
+    if not run.targets or here == path.parent:
+        return run
+    return replace(run, targets=tuple(_path_from(path.parent, target, here) for target in run.targets))
+
+
+def _path_from(folder: Path, target: str, here: Path) -> str:
+    """A target of a file in `folder` as it is called from here; the name of a module or an address stays as it is."""
+    file, separator, name = target.partition("::")
+    try:
+        if Path(file).is_absolute() or not (folder / file).exists():
+            return target
+    except (OSError, ValueError):  # a name that no file can have: whoever measures it says so
+        return target
+    return f"{os.path.relpath(folder / file, here)}{separator}{name}"
 
 
 def _check_notify(notify: Notify, path: Path) -> Notify:

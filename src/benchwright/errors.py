@@ -16,6 +16,7 @@ BenchwrightError
 └── MeasureError            measuring failed: becomes a record with a status and a reason
     ├── LoadError           a model that could not be loaded
     │   └── RequestError    shapes, values or options that this model does not take
+    ├── SkippedError        a benchmark that says itself that it does not apply here
     ├── DeviceError         a device or provider that was asked for and is not used
     │   └── LostDeviceError a device that went away
     ├── ChannelError        a worker whose answer could not be read
@@ -130,6 +131,15 @@ class RequestError(LoadError):
     def __init__(self, message: str, *, remedy: str = "", flags: Iterable[str] = ()) -> None:
         super().__init__(message, remedy=remedy)
         self.flags = tuple(flags)
+
+
+class SkippedError(MeasureError):
+    """A benchmark that says itself that it is not to be measured here."""
+
+    @property
+    def kind(self) -> str:
+        """The word of the status that its result has."""
+        return "skipped"
 
 
 class DeviceError(MeasureError):

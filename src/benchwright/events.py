@@ -95,13 +95,27 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Raced:
+    """How a race stands, after each process of it; who leads and who left is judged after each block."""
+
+    leader: str  # its settings and its value; "" as long as none is feasible
+    probability: float  # that it is as good as the best
+    racing: int
+    left: int
+    last: str  # who left last, and why; "" where nobody has
+    seconds: float | None  # until the time for the race is over; None: no end was set
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
     """How far something is that other machines do; worth a look only where a line can be drawn anew."""
 
     text: str
 
 
-Event = Counted | ExpectedTime | Fetching | Followed | Noted | Planned | Imported | Staged | Began | Reached | Ended
+Event = (
+    Counted | ExpectedTime | Fetching | Followed | Noted | Planned | Imported | Raced | Staged | Began | Reached | Ended
+)
 Listener = Callable[[Event], None]
 
 

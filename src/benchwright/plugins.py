@@ -23,6 +23,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "jax": "benchwright.worker.runtimes.jax:Jax",
         "python": "benchwright.worker.runtimes.python:Python",
         "class": "benchwright.worker.runtimes.classes:Class",
+        "asv": "benchwright.worker.runtimes.asv:AsvSuite",
         "command": "benchwright.worker.runtimes.command:Command",
         "task": "benchwright.worker.runtimes.task:TaskRuntime",
         "binary": "benchwright.worker.runtimes.binary:Binary",
@@ -32,9 +33,11 @@ BUILTIN: dict[str, dict[str, str]] = {
         "http": "benchwright.worker.runtimes.http_post:HttpPost",
         "fake": "benchwright.worker.runtimes.fake:Fake",
         "control": "benchwright.worker.runtimes.control:Control",
+        "pytest": "benchwright.worker.runtimes.pytest_node:PytestNode",
     },
     "sources": {
         "endpoints": "benchwright.targets.sources.endpoints:Endpoints",
+        "asv": "benchwright.targets.sources.asv:AsvSuites",
         "models": "benchwright.targets.sources.models:Models",
         "specs": "benchwright.targets.sources.specs:Specs",
         "callables": "benchwright.targets.sources.callables:Callables",
@@ -105,6 +108,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "bmf": "benchwright.exchange.exporters.bmf:Bmf",
         "customSmallerIsBetter": "benchwright.exchange.exporters.github_action:SmallerIsBetter",
         "customBiggerIsBetter": "benchwright.exchange.exporters.github_action:BiggerIsBetter",
+        "pytest-benchmark": "benchwright.exchange.exporters.pytest_benchmark:PytestBenchmarkJson",
     },
 }
 

@@ -11,7 +11,7 @@ from benchwright.analysis.calls import calls, thin, track_latency
 from benchwright.execution.attempt import CopyAnswer
 from benchwright.execution.metrics import derive
 from benchwright.records import Run, Samples, Value
-from benchwright.worker.engine.engine import _from_recorders
+from benchwright.worker.engine.engine import samples_of
 from benchwright.worker.engine.recorder import LatencyRecorder
 
 
@@ -33,7 +33,7 @@ def recorded(latencies: list[int], *, limit: int, loops: int = 1, copy: int = 0)
     """Samples as the engine makes them."""
     recorder = LatencyRecorder(limit=limit)
     recorder.add(1000, list(accumulate(latencies, initial=1000))[1:])
-    return _from_recorders([recorder], copy=copy, loops=loops, zero=1000)
+    return samples_of([recorder], copy=copy, loops=loops, zero=1000)
 
 
 def test_calls_beyond_the_raw_limit_are_counted_once_and_keep_their_extremes(run: Run) -> None:

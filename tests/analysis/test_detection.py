@@ -197,6 +197,7 @@ def test_a_refuted_suspicion_does_not_hide_a_change_that_comes_soon_after(store:
     assert {str(finding.state) for finding in store.findings()} == {"resolved", "suspected"}
 
 
+@pytest.mark.soak
 def test_a_store_tells_what_the_simulation_of_a_watch_tells(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     from detection.online_simulator import follow

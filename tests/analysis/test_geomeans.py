@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from benchwright.analysis.geomeans import EVERY_SUITE, RatioMember, geometric_means
+from benchwright.analysis.geomeans import EVERY_SUITE, RatioMember, geometric_means, is_averaged
 from benchwright.records import Better, Verdict
 
 
@@ -44,6 +44,13 @@ def test_metrics_without_a_direction_and_totals_have_no_mean() -> None:
     undirected = _member([1.0], [2.0])._replace(better=None)
     total = _member([1.0], [2.0], metric="energy")
     assert geometric_means([undirected, total]) == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "averaged"), [("errors", "%", False), ("errors", "1", True), ("ttft_p50", "s", True)]
+)
+def test_shares_of_failures_have_a_difference_and_no_mean_ratio(metric: str, unit: str, averaged: bool) -> None:
+    assert is_averaged(metric, unit) is averaged
 
 
 def test_suites_follow_where_there_are_several_and_the_metric_of_most_interest_is_first() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import series_of_runs as made
-from benchwright.analysis import detection
+from benchwright.analysis import detection, step_findings
 from benchwright.analysis.judged_metrics import move_alike
 from benchwright.stats.changepoint import Change
 from benchwright.store import Store, open_store
@@ -56,7 +56,7 @@ def test_what_did_not_move_alike_is_a_finding_of_its_own(store: Store, factor: f
 def test_a_metric_that_shows_it_later_is_added_to_the_finding(store: Store) -> None:
     _fill_with_cpu_time(store, 1.1)
 
-    def see_from(least: float) -> detection.Detect:
+    def see_from(least: float) -> step_findings.Detect:
         """A detector that sees the change in times from this one on: the latency is 10 ms, the CPU time 8 ms."""
 
         def detect(values: Sequence[float], *, smallest: float) -> list[Change]:

@@ -7,7 +7,7 @@ from benchwright import schema
 from benchwright.analysis import instrument_facts as facts
 from benchwright.analysis import notes
 from benchwright.analysis.rows import rows
-from benchwright.records import Failure, Run, Status, Value
+from benchwright.records import Better, Estimate, Failure, Metric, Objective, Run, Status, Value
 from benchwright.report.html import html_page
 from benchwright.report.markdown import run_markdown
 from benchwright.report.notebook import html_table
@@ -159,3 +159,24 @@ def test_rounds_in_a_row_are_told_by_their_ends() -> None:
     failure = Failure(kind="interrupted", message="")
     failed = notes.FailureGroup(case="c", rounds=(0, 2, *range(5, 3000)), status=Status.SKIPPED, failure=failure)
     assert notes.describe_failure(failed).startswith("skipped in rounds 1, 3, 6 to 3000")
+
+
+@pytest.mark.parametrize(
+    ("relation", "bound", "verdict"),
+    [
+        ("<", 0.0, "missed (1.00 at the lowest rate tried)"),
+        ("<", 1.05, "not surely met (1.00 at the lowest rate tried)"),
+        ("<", 9.0, "met (1.00 at the lowest rate tried)"),
+    ],
+)
+def test_a_search_without_a_rate_blames_the_bound_that_was_broken(
+    run: Run, relation: str, bound: float, verdict: str
+) -> None:
+    errors = Metric(name="errors", unit="", estimate=Estimate(point=1.0, low=0.5, high=1.5), better=Better.LOWER)
+    first = run.results[0]
+    load = replace(
+        first.case.load, find_rate=True, objectives=(Objective(metric="errors", relation=relation, bound=bound),)
+    )
+    searched = replace(first, case=replace(first.case, load=load), metrics=(*first.metrics, errors))
+    (told,) = notes.objectives(rows(replace(run, results=(searched,))))
+    assert (told.verdict, told.met) == (verdict, verdict.startswith("met"))

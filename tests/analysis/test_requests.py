@@ -99,3 +99,14 @@ def test_what_lacks_columns_is_left_alone(result: Result, run: Run) -> None:
     less = replace(result, samples=(replace(samples, columns=columns),))
     assert not has_requests([less]) and slowest_requests(less) == [] and request_times([less], "ttft") is None
     assert not has_requests(run.results)
+
+
+def test_next_to_all_is_not_all() -> None:
+    from benchwright.analysis.request_failures import FailedRequests, RequestCount
+
+    def share(failed: int, made: int) -> str:
+        return str(RequestCount(made=made, failed=(FailedRequests(kind="cut", words="cut", count=failed),)))
+
+    assert share(35_481, 35_504).endswith("(99.94 %)")
+    assert share(999_999, 1_000_000).endswith("(99.99 %)")
+    assert share(7, 7).endswith("(100 %)") and share(1, 3).endswith("(33 %)")

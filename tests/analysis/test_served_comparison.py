@@ -31,6 +31,7 @@ def first_tokens(_scripted_process: ScriptedServer) -> tuple[Run, Run]:
     return before, after
 
 
+@pytest.mark.serial
 def test_a_later_first_token_is_found_and_the_gaps_are_not_blamed(first_tokens: tuple[Run, Run]) -> None:
     found = _metrics(*first_tokens)
     assert [*found] == [

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import sample_runs as samples
 from benchwright.analysis.comparison import compare_runs
-from benchwright.analysis.trend import JudgementContext, TrendStep, sparkline, trend_steps
+from benchwright.analysis.trend import JudgedSeries, JudgementContext, TrendStep, sparkline, trend_steps
 from benchwright.records import Better, Estimate, Run, Status, Verdict
+from benchwright.report.history_text import series_columns
 from benchwright.stats.summary import combine
 
 
@@ -39,6 +40,12 @@ def _steps(
     results = {run.id: run.results for run in runs}
     judging = JudgementContext(metric=metric, better=better, results=lambda run: results.get(run, ()))
     return trend_steps(rounds, judging, most=20)
+
+
+def test_a_run_that_set_revisions_against_each_other_has_no_value_of_its_own() -> None:
+    rounds = _rounds(("a", 1.0), ("pairs", 1.0), ("pairs", 2.0), ("b", 2.0))
+    rounds[2] = replace(rounds[2], revision="commit-b")
+    assert [step.run for step in _steps(rounds)] == ["a", "b"]
 
 
 def test_rounds_of_a_run_are_one_step() -> None:
@@ -155,6 +162,26 @@ def test_rounds_that_are_not_ok_do_not_count() -> None:
 
 def test_after_zero_there_is_no_ratio() -> None:
     assert _steps(_rounds(("a", 0.0), ("b", 5.0)))[1].change is None
+
+
+def test_shares_of_failures_are_told_in_points() -> None:
+    rounds = _rounds(("a", 0.5), ("b", 10.0), ("c", 0.0), ("d", 0.0), half=0.4)
+    judging = JudgementContext(metric="errors", unit="%", better=Better.LOWER, results=lambda run: ())
+    steps = trend_steps(rounds, judging, most=20)
+    assert [step.change for step in steps] == [None, pytest.approx(0.095), pytest.approx(-0.1), 0.0]
+    assert [step.verdict for step in steps[1:]] == [Verdict.WORSE, Verdict.BETTER, Verdict.SAME]
+    series = JudgedSeries(
+        key="k",
+        case="served",
+        params="{}",
+        metric="errors",
+        unit="%",
+        better="lower",
+        machine="m",
+        steps=tuple(steps),
+        drifts=(),
+    )
+    assert series_columns(series)[-1] == ["change", "-", "+9.5 points", "-10 points", "+0 points"]
 
 
 @given(

@@ -227,7 +227,7 @@ def test_a_pareto_front_is_drawn_named_and_told_as_a_table(page_of: Pages) -> No
     )
     expect(drawn.locator(".pareto-mark.front")).to_have_count(2)
     expect(drawn.locator(".pareto-mark.dominated")).to_have_count(10)
-    expect(drawn.locator(".pareto-name").first).to_contain_text("batch_size=1")
+    expect(drawn.locator(".front-name").first).to_contain_text("batch_size=1")
     drawn.focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".plot-words")).to_contain_text(re.compile("latency_p50 .* ms, throughput .*, on the front"))
@@ -248,6 +248,15 @@ def test_a_run_says_which_configuration_to_choose(page_of: Pages, runs: list[str
     section = page.locator("section", has=page.get_by_role("heading", name="Which to choose"))
     expect(section).to_contain_text(re.compile(r"Lowest latency: .*median latency"))
     expect(section).to_contain_text("Highest throughput: ")
+
+
+def test_cases_are_paired_across_a_parameter_or_the_page_says_why_not(page_of: Pages, runs: list[str]) -> None:
+    page = page_of(f"#/compare?a=run:{runs[1]}&b=run:{runs[0]}", complains=True)
+    page.get_by_role("group", name="Compare across").get_by_role("button", name="batch_size").click()
+    expect(page).to_have_url(re.compile("across=batch_size"))
+    expect(page.get_by_role("alert")).to_contain_text("are equal but for batch_size")
+    page.get_by_role("button", name="Pair equal cases only").click()
+    expect(page.get_by_role("table", name="Compared metrics").or_(page.get_by_text("Nothing here"))).to_be_visible()
 
 
 # ---- runs ----

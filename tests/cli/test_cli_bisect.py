@@ -41,6 +41,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.soak
 def test_the_culprit_is_told_as_json_and_an_earlier_run_as_text(repository: Path, inside: Call) -> None:
     flags = ["--good", "c0", "--bad", "c1", "bench.py::work", "--duration", "0.05", "--warmup", "0"]
     done = inside("bisect", *flags, "--json", cwd=repository)

@@ -25,6 +25,8 @@ PERCENTAGES = [
     ["operators", "--smallest"],
     ["show", "--operators", "--smallest"],
     ["run", "model.onnx", "--precision"],
+    ["tune", "model.onnx", "--within"],
+    ["tune", "model.onnx", "--confidence"],
     ["watch", "model.onnx", "--once", "--smallest"],
 ]
 
@@ -37,7 +39,8 @@ RENAMED = {
     "--log": {"show": "--worker-log", "serve": "--log-requests"},
     "--tag": {"image build": "--image-name"},
     "--host": {"serve": "--address"},
-    "--workers": {"serve": "--processes"},
+    "--workers": {"serve": "--server-processes"},
+    "--processes": {"serve": "--server-processes"},
     "--keep": {"cache prune": "--leave"},
 }
 

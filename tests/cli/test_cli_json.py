@@ -34,6 +34,7 @@ speed = { compute = "mean" }
 # verb -> words -> the kind that they print; all are called in a folder with a store of a series that became slower
 CALLS: dict[str, dict[str, str]] = {
     "run": {" ".join(FAKE) + " --no-save": "run"},
+    "tune": {" ".join(FAKE) + " --no-save": "race"},
     "show": {"last": "run", "--scaling": "scaling", "known.jsonl --operators": "operators"},
     "scaling": {"last": "scaling"},
     "operators": {"known.jsonl": "operators", "known.jsonl known.jsonl": "operator-changes"},
@@ -54,6 +55,7 @@ CALLS: dict[str, dict[str, str]] = {
     "findings join": {"FINDING FINDING": "findings"},
     "findings mute": {"a*": "finding-rules", "a* --off": "finding-rules", "a* --preview": "rule-previews"},
     "findings threshold": {"a* 5%": "finding-rules", "a* none": "finding-rules", "a* 5% --preview": "rule-previews"},
+    "init": {"--print": "project"},
     "list": {"": "runs", "fake:constant": "cases"},
     "history": {"bench.py::encode": "history"},
     "cost": {"last --price 1USD/h": "cost"},
@@ -88,6 +90,7 @@ CALLS: dict[str, dict[str, str]] = {
 }
 # verb -> its kind, where a page of its own shows it: they build commits, run for ever, or need containers
 ELSEWHERE = {
+    "notify comment": ("request-comment", "cli/test_cli_request_comment.py"),
     "ab": ("trial", "cli/test_cli_ab.py"),
     "bisect": ("bisection", "cli/test_cli_bisect.py"),
     "cloud down": ("cloud-machines", "cli/test_cli_cloud.py"),

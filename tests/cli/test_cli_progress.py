@@ -18,6 +18,22 @@ class _Terminal(io.StringIO):
         return True
 
 
+def _case(name: str, **params: Any) -> Case:
+    return Case(name=name, target=Target(runtime="onnxruntime", uri="m"), params=params)
+
+
+def _result(case: Case) -> Result:
+    return Result(
+        id="1",
+        case=case,
+        round=0,
+        status=Status.OK,
+        environment=Environment(machine={}, system={}),
+        started_at="2026-01-01T00:00:00Z",
+        duration=1.0,
+    )
+
+
 def test_a_download_is_shown_on_a_terminal_and_a_note_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     stream = _Terminal()
@@ -44,16 +60,8 @@ def test_at_80_columns_the_phase_and_the_time_left_are_seen(monkeypatch: pytest.
     monkeypatch.setenv("COLUMNS", "80")
     stream = _Terminal()
     params: dict[str, Any] = {"runtime": "onnxruntime", "batch_size": 32, "workers": 1, "copies": 1}
-    case = Case(name="a_model_with_a_long_name_v1.2.onnx", target=Target(runtime="onnxruntime", uri="m"), params=params)
-    result = Result(
-        id="1",
-        case=case,
-        round=0,
-        status=Status.OK,
-        environment=Environment(machine={}, system={}),
-        started_at="2026-01-01T00:00:00Z",
-        duration=1.0,
-    )
+    case = _case("a_model_with_a_long_name_v1.2.onnx", **params)
+    result = _result(case)
     with ProgressLine(stream) as progress:
         progress(Planned(total=30))
         progress(Began(index=0, case=case, round=0))
@@ -63,6 +71,26 @@ def test_at_80_columns_the_phase_and_the_time_left_are_seen(monkeypatch: pytest.
     last = stream.getvalue().split("\r\033[K")[-2]
     assert len(last) < 80
     assert re.match(r"\[2/30\] measuring, about .+ left: a_model", last), last
+
+
+def test_the_time_left_shrinks_while_a_process_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    clock = [100.0]
+    monkeypatch.setattr("benchwright.cli.progress.time.monotonic", lambda: clock[0])
+    stream = _Terminal()
+    progress = ProgressLine(stream)
+    progress(Planned(total=3))
+    clock[0] += 10
+    progress(Ended(index=0, result=_result(_case("m"))))
+    for seconds in (0, 4, 5, 20):  # of the second process
+        clock[0] += seconds
+        progress(Reached(index=1, phase="measuring"))
+    clock[0] += 1
+    progress(Ended(index=1, result=_result(_case("m"))))  # 40 s for two
+    progress(Reached(index=2, phase="measuring"))
+    shown = re.findall(r"about (\S+ \S+) left", stream.getvalue())
+    assert shown == ["20 s", "16 s", "11 s", "10 s", "20 s"], "of which the last process but one takes ten at least"
 
 
 def test_a_pipe_gets_the_notes_alone() -> None:

@@ -99,7 +99,7 @@ def test_what_was_seen_once_is_judged_by_a_factor_of_two_and_says_so(tmp_path: P
     _keep(tmp_path, _run(0, [2000.0]), _run(1, [1100.0], wall=119.0, memory=5e9)).close()
     done = call("compare", "last~1", "last")
     assert done.returncode == 0, done.stdout
-    assert "unclear: 45 % lower, without an interval" in done.stdout and "--rounds 3" in done.stdout
+    assert "unclear: 45 % lower, without an interval" in done.stdout and "3 rounds or more" in done.stdout
     assert "same: equal in every round" in done.stdout  # the accuracy
 
 

@@ -136,3 +136,21 @@ def test_a_flag_of_another_view_is_refused(store: Path, show: Call, arguments: l
     done = show(store.parent, *arguments, "--store", str(store))
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_requests_around_an_instant(served_sweep: Run, tmp_path: Path, show: Call) -> None:
+    path = tmp_path / "served.db"
+    opened = open_store(path)
+    opened.add_run(served_sweep)
+    opened.close()
+    instant = max(end for result in served_sweep.results for end in result.samples[0].columns["end"]) / 2e9
+    done = show(tmp_path, "--store", str(path), "--around", f"{instant:.4f}s")
+    assert done.returncode == 0, done.stderr
+    assert "requests nearest to" in done.stdout and "slowest requests" not in done.stdout
+    refused = show(tmp_path, "--store", str(path), "--around", "soon")
+    assert refused.returncode == 2 and "--around" in refused.stderr
+
+
+def test_around_an_instant_needs_requests(store: Path, show: Call) -> None:
+    refused = show(store.parent, "--store", str(store), "--around", "1")
+    assert refused.returncode == 2 and "the run holds no requests" in refused.stderr

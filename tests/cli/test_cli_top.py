@@ -29,6 +29,7 @@ def test_help_has_headings_in_the_order_of_work(inside: Benchwright) -> None:
     headings = re.findall(r"^(\S.*):$", inside("--help").stdout, flags=re.MULTILINE)
     assert headings == [
         "Options",
+        "Begin",
         "Measure",
         "Judge",
         "Look",

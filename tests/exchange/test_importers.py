@@ -197,7 +197,7 @@ def test_asv() -> None:
     ends = {name: named(run, "suite.Sum.time_sum", n=n, kind="tuple") for name, n in (("skipped", 10), ("failed", 100))}
     assert {name: str(result.status) for name, result in ends.items()} == {"skipped": "skipped", "failed": "failed"}
     assert named(run, "suite.time_broken").status is Status.FAILED
-    assert estimate(named(run, "suite.peakmem_load"), "rss_peak").point == 24780800
+    assert estimate(named(run, "suite.peakmem_load"), "peak_memory").point == 24780800
     tracked = named(run, "suite.track_files").metric("value")
     assert tracked is not None and (tracked.unit, tracked.better) == ("files", None)
     assert run.results[0].environment.packages == {"numpy": "2.1"}

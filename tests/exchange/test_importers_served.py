@@ -11,8 +11,11 @@ import pytest
 
 import served_files
 from benchwright import schema
+from benchwright.analysis.rows import rows
 from benchwright.errors import DecodeError, TargetError
 from benchwright.records import Run, Status
+from benchwright.report.columns import columns
+from benchwright.report.table import run_text
 from served_checks import metric, read, write
 from served_files import truths
 
@@ -97,6 +100,30 @@ def test_many_tokens_are_read_in_reasonable_time(tmp_path: Path) -> None:
     [result] = read(file).results
     assert time.process_time() - before < 60
     assert metric(result, "itl_any").count == 300_000
+
+
+def test_tables_of_other_tools_have_what_they_tell_in_the_usual_places(tmp_path: Path) -> None:
+    files = {
+        "vllm": write(tmp_path / "v.json", served_files.vllm(truths(40, failed=2))),
+        "aiperf": write(tmp_path / "a.jsonl", served_files.aiperf_records(truths(40))),
+        "guidellm": write(tmp_path / "g.json", served_files.guidellm([(CONCURRENT, truths(40))])),
+    }
+    titles = {tool: [column.title for column in columns(rows(read(file)))] for tool, file in files.items()}
+    speed = ["output tokens", "tokens per user", "throughput"]
+    assert titles == {
+        "vllm": [
+            *("first event p50", "first event p99", "itl_any_p50", "itl_any_p99", "e2e_any_p50", "e2e_any_p99"),
+            *("output tokens", "tokens_per_user_any", "throughput", "errors"),
+        ],
+        "aiperf": ["TTFT p50", "TTFT p99", "ITL p50", "ITL p99", "end to end p50", "end to end p99", *speed],
+        "guidellm": [
+            *("TTFT p50", "TTFT p99", "time per token p50", "time per token p99", "latency p50", "latency p99", *speed),
+        ],
+    }
+    shown = run_text(read(files["vllm"]))
+    assert "Requests: 40 made, 2 failed (5 %)" in shown and "2 failed: HTTP 500 for http://***@" in shown
+    share = metric(read(files["vllm"]).results[0], "errors").estimate
+    assert share.low is not None and share.high is not None and 0 < share.low < 5 < share.high < 20
 
 
 def test_the_verbs_read_records_that_end_like_ours(inside: Callable[..., Any], tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ class PooledHost(HereHost):
             other.is_free.set()
 
 
+@pytest.mark.soak
 def test_who_has_done_its_share_takes_over_from_who_still_waits(hosts: list[NamedHost]) -> None:
     pool: list[PooledHost] = []
     pooled = [PooledHost(pool, lane) for lane in range(2)]

@@ -119,6 +119,7 @@ def test_a_submission_is_measured_in_cells_and_delivered(server: LabServer, tmp_
     assert not server.store_do(lambda store: [one for one in store.lab.machines() if one.is_offered])
 
 
+@pytest.mark.soak
 def test_an_environment_is_made_once_and_jobs_can_only_read_it(
     server: LabServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +230,7 @@ def test_a_wrong_token_is_said_at_once(server: LabServer, tmp_path: Path, capsys
         assert said in capsys.readouterr().err
 
 
+@pytest.mark.soak
 def test_a_server_that_ends_answers_agents_that_wait_for_work(tmp_path: Path) -> None:
     with lab_server(tmp_path) as server:
         machine = {"agent": "a", "machines": [{"name": "a"}]}

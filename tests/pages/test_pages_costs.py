@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from benchwright.pages.pareto import pareto
 from benchwright.pages.runs import run_view
 from benchwright.pages.series import series_view
 from benchwright.pages.shapes import RunView
+from benchwright.pages.site import publish
 from benchwright.pages.site.answers import _pareto_queries
 from benchwright.records import Result, Run, Value, Verdict
 from benchwright.store.archive import SeriesFilter
@@ -48,6 +50,23 @@ def test_a_front_has_a_cost_on_an_axis_also_where_it_is_published(store: SqlStor
     assert (view.y_unit, view.y_better) == ("USD", "lower")
     assert view.points and all("reserved-3y" in point.price for point in view.points)
     assert {"x": "latency_p50", "y": COST} in list(_pareto_queries(store))
+
+
+def test_a_store_with_priced_and_other_cases_is_published(
+    kept: Callable[[Sequence[Run]], SqlStore], tmp_path: Path
+) -> None:
+    """Two of four cases have a price: the front of a cost has nothing of the others, and no page fails for that."""
+    run = samples.make_run("mixed", failing=False, seed=1)
+    priced = {result.id for result in price_run(run, ON_DEMAND).results if result.case == run.results[0].case}
+    mixed = [
+        one if one.id in priced else two
+        for one, two in zip(price_run(run, ON_DEMAND).results, run.results, strict=True)
+    ]
+    other = [replace(r, id=f"o{r.id}", case=replace(r.case, name="other.onnx")) for r in run.results]
+    store = kept([replace(run, results=(*mixed, *other))])
+    view = pareto(store, x="latency_p50", y=COST, chosen={"case": "other.onnx"})
+    assert view.points == [] and view.left_out > 0
+    assert publish(store, tmp_path / "site", runs=5).written > 10
 
 
 def test_a_series_says_where_its_price_changed(store: SqlStore) -> None:

@@ -40,6 +40,7 @@ def test_its_distributions_are_of_what_its_metrics_are_of(kept: Keep, served_fai
     assert (found["itl"].of, found["ttft"].of) == ("gap", "request") and len(found["ttft"].over_time) == metrics["ttft"]
 
 
+@pytest.mark.soak
 def test_a_run_has_its_sweep_with_the_knee(kept: Keep, served_sweep: Run, served_rates: Run) -> None:
     archive = kept([served_sweep, served_rates])
     view = run_view(archive, served_sweep.id)

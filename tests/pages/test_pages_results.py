@@ -16,7 +16,8 @@ from benchwright.errors import StoreError
 from benchwright.pages.distributions import distributions
 from benchwright.pages.results import AGED, FOLDED, result_view
 from benchwright.pages.runs import run_view, runs_page
-from benchwright.records import Objective, Run, Samples, Status
+from benchwright.records import Objective, Run, Samples, Status, Timeline, Value
+from benchwright.records.goals import GoalOutcome, encode_goals
 from benchwright.report.html import html_page
 from benchwright.report.markup import escape
 from benchwright.stats.histogram import fold
@@ -32,6 +33,44 @@ def test_runs_go_on_where_the_last_page_ended(archive: SqlStore) -> None:
     assert runs_page(archive, limit=200).next == ""
     assert [run.id for run in runs_page(archive, tag="release-2.0").runs] == [project.run_id(i) for i in (61, 60)]
     assert first.runs[0].failed == 2
+
+
+def test_a_training_shows_its_rounds_as_a_band_and_says_what_its_numbers_leave_out(kept: Keep) -> None:
+    first = project.run(0).results[0]
+    case = replace(first.case, name="tasks.toml::train", target=replace(first.case.target, runtime="task"))
+    outcome = GoalOutcome(when="accuracy >= 0.95", reached=False, seconds=9.0)
+    log: dict[str, Value] = {"accuracy": {"hits": 9, "left_out": 2, "left_out_until": 1.5, "left_out_why": "said so"}}
+    results = [
+        replace(
+            first,
+            id=f"train{number}",
+            case=case,
+            round=number,
+            metrics=(replace(first.metrics[0], name="accuracy", unit=""),),
+            samples=(),
+            timelines=(Timeline(name="accuracy", unit="", seconds=(1.0, 2.0, 3.0), values=(0.1, 0.2 + number, 0.5)),),
+            details={"goals": encode_goals({"accuracy_95": outcome}), "log": log},
+        )
+        for number in range(3)
+    ]
+    run = replace(project.run(0), results=tuple(results))
+    archive = kept([run])
+    [band] = result_view(archive, "train1").bands
+    assert (band.name, band.rounds, len(band.seconds)) == ("accuracy", 3, len(band.middle))
+    assert (min(band.low), max(band.high)) == (0.1, 2.2)
+    said = run_view(archive, run.id).training
+    assert said[0].startswith("Goal of ") and "accuracy >= 0.95 was reached in 0 of 3 rounds" in said[0]
+    assert said[1].startswith("Warm-up of ") and "the first 2 of 9 values" in said[1]
+    page = html_page([run])
+    assert all(escape(line) in page for line in said)
+
+
+def test_the_bin_of_equal_calls_is_wide_enough_for_an_axis() -> None:
+    columns = {name: array("q", [19_332_504_596]) for name in ("latency", "end")}
+    samples = Samples(copy=0, calls=1, loops=1, elapsed=19_332_504_596, columns=columns)
+    result = replace(project.run(0).results[0], samples=(samples,))
+    low, high = distributions(result)[0].edges
+    assert low == pytest.approx(19.332504596) and (high - low) / low > 1e-6
 
 
 def test_a_run_has_its_cases_with_rounds_together(archive: SqlStore) -> None:

@@ -162,6 +162,7 @@ def test_json_holds_every_pair_and_what_follows_from_them() -> None:
         "control": 0.002,
         "treatment": 0.0032,
         "why": "",
+        "limit": "",
     }
 
 

@@ -74,3 +74,8 @@ def test_several_addresses_lose_the_route_that_they_share(served_sweep: Run) -> 
     other = replace(second, case=replace(second.case, name="other:80/v1/chat/completions"))
     assert name_shared([first, other]) == ""
     assert name_cases([first, other]) == [first.name.removesuffix("/v1/chat/completions"), "other:80"]
+
+
+def test_a_page_shows_all_of_many_columns_at_once(served_sweep: Run, served_embeddings: Run) -> None:
+    assert '<table class="wide">' in html_page([served_sweep])
+    assert '<table class="wide">' not in html_page([served_embeddings])

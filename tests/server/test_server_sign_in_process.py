@@ -42,6 +42,7 @@ def ask(address: str, path: str, cookies: dict[str, str]) -> tuple[http.client.H
     return answer, body
 
 
+@pytest.mark.soak
 def test_the_file_says_where_people_sign_in(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text(f"{SECRET}\n")
     with willing_provider() as provider:

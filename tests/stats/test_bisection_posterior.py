@@ -188,6 +188,7 @@ def test_simulated_searches_name_the_right_commit(noise: Noise, runs: int, searc
     assert max(Counter(pair.commit for pair in pairs).most_common(1)[0][1] for *_, pairs in outcomes) < 40
 
 
+@pytest.mark.soak
 def test_a_good_guess_saves_pairs_and_a_wrong_one_is_overcome() -> None:
     blind = np.mean([len(_search(seed, quiet)[2]) for seed in range(2)])
     good = np.mean([len(_search(seed, quiet, around=0)[2]) for seed in range(2)])

@@ -22,6 +22,7 @@ WITH_NUMPY = (
     "level_paths",
     "pairs",
     "process_noise",
+    "race",
     "signflips",
     "summary",
 )

@@ -305,3 +305,13 @@ def test_two_speeds_are_told_from_one_with_a_tail() -> None:
     assert summary.TWO_SPEEDS in summary.quantile_interval(values, 0.5).method
     assert summary.speeds(rng.lognormal(0, 0.3, 1000)) is None
     assert summary.speeds(np.where(rng.random(1000) < 0.3, 1.3, 1.0) * rng.lognormal(0, 0.03, 1000)) is None  # no stays
+
+
+@pytest.mark.parametrize("together", [2, 3, 4, 5])
+def test_gaps_of_nothing_are_no_speed(together: int) -> None:
+    """Events that arrive together, a fiftieth of all: too few for the lowest step, and all of the lower group."""
+    values = 2e-3 * np.random.default_rng(16).lognormal(0, 0.02, 50 * together - 8)
+    values[50 : 50 + together] = 0.0
+    assert summary.speeds(values) is None
+    found = summary.quantile_interval(values, 0.5)
+    assert found.point == pytest.approx(2e-3, rel=0.01) and summary.TWO_SPEEDS not in found.method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -14,9 +15,12 @@ from sqlalchemy import update
 
 from benchwright import schema
 from benchwright.records import CALIBRATION_TAG, Revision, Status
+from benchwright.records.races import CELL
+from benchwright.schema.series_identity import series_key_of
 from benchwright.store import copies
 from benchwright.store.archive import Progress
 from benchwright.store.arrivals import ArrivedBatch, JudgingTrouble
+from benchwright.store.files.transfer import import_runs, write_lines
 from benchwright.store.sql import SqlStore, retention, tables, upgrade
 from benchwright.store.sql import engine as engines
 from benchwright.store.sql.run_writer import open_writer
@@ -43,6 +47,28 @@ def _backdate(store: SqlStore, seconds: float) -> None:
 
 def _key(result: Any, metric: str = "latency_p50") -> str:
     return schema.series_key(result.case, result.environment, metric)
+
+
+def test_what_a_race_measured_is_a_series_of_its_own_that_nobody_judges(
+    store: SqlStore, make_run: Make, make_result: Make, tmp_path: Path
+) -> None:
+    store.add_run(make_run("nightly", results=(make_result("n"),)))
+    raced = replace(make_result("r", number=1), details={CELL: 3})
+    run = make_run("race", minute=1, results=(raced,))
+    store.add_run(run)
+    [usual, race] = store.history(raced.case.name, metrics=["latency_p50"])
+    assert ([p.run for p in usual.points], [p.run for p in race.points]) == (["nightly"], ["race"])
+    assert usual.key == _key(raced) and race.key == series_key_of(raced, "latency_p50") != usual.key
+    assert json.loads(race.params) == {**json.loads(usual.params), "in_race": True}
+    batch = store.arrived()
+    assert batch is not None and [run.run for run in batch.runs] == ["nightly"]
+    store.settle_arrivals(batch)
+    assert _waiting(store) == 0
+    with (tmp_path / "kept.jsonl").open("wb") as file:
+        write_lines([run], file)
+    with closing(SqlStore(f"sqlite:///{tmp_path}/other.db")) as other:
+        import_runs(other, str(tmp_path / "kept.jsonl"))
+        assert [one.key for one in other.history(raced.case.name, metrics=["latency_p50"])] == [race.key]
 
 
 def test_every_way_in_puts_what_has_values_on_the_list(store: SqlStore, make_run: Make, make_result: Make) -> None:

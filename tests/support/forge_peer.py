@@ -31,6 +31,7 @@ class ForgePeer:
     comments: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by request
     lose: int = 0  # answers to posts that get lost on the way, after the work was done
     page_size: int = 100
+    refuse_change: tuple[int, dict[str, str]] | None = None  # status and headers with which changes of comments fail
 
     def __post_init__(self) -> None:
         self.peer.answer = self.answer
@@ -54,6 +55,9 @@ class ForgePeer:
         rest = parts.path.removeprefix(f"{self.api}{root}")
         query = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
         requests = r"/merge_requests/(\d+)/notes" if self.kind == "gitlab" else r"/issues/(\d+)/comments"
+        one = r"/merge_requests/\d+/notes/(\d+)" if self.kind == "gitlab" else r"/issues/comments/(\d+)"
+        if found := re.fullmatch(one, rest):
+            return self._change(request, int(found[1]))
         if rest == "/issues":
             return self._issues(request, query)
         if found := re.fullmatch(requests, rest):
@@ -99,6 +103,19 @@ class ForgePeer:
             entry["html_url"] = f"{self.url}/{place}/{number}#issuecomment-{entry['id']}"
         there.append(entry)
         return self._made(entry)
+
+    def _change(self, request: Request, number: int) -> tuple[int, dict[str, str], Any]:
+        if request.method != ("PUT" if self.kind == "gitlab" else "PATCH") or {*request.json()} != {"body"}:
+            return 405, {}, {"message": "Method Not Allowed"}
+        if self.refuse_change is not None:
+            return *self.refuse_change, {"message": "Refused"}
+        for entry in (one for there in self.comments.values() for one in there):
+            if entry["id"] == number:
+                if entry.get("foreign"):
+                    return 403, {}, {"message": "Forbidden"}
+                entry["body"] = request.json()["body"]
+                return 200, {}, entry
+        return 404, {}, {"message": "Not Found"}
 
     def _made(self, entry: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
         if self.lose:

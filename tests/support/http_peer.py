@@ -56,7 +56,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    do_GET = do_POST = _serve  # noqa: N815 - names of the standard library
+    do_GET = do_POST = do_PUT = do_PATCH = _serve  # noqa: N815 - names of the standard library
 
     def log_message(self, *_: object) -> None:
         pass

@@ -1,7 +1,7 @@
 """python tests/support/screenshots.py OUT_DIR [NAME...]: every page, light and dark, desk and phone.
 
 To look at, not a test: the pages of the sample store, with a run that is under way, a machine in quarantine, and runs
-of a served model (`served-users`, `served-rates`, `served-result`).
+of a served model (`served-users`, `served-rates`, `served-result`), and races (`race`, `race-front`, `race-none`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from typing import Any
 import browsers
 import page_server
 import sample_project
+import sample_race
 import sample_store
 import scripted.client
 from benchwright import schema
 from benchwright.records.machines import Quarantine
+from benchwright.records.races import RaceGoal
 from benchwright.server.settings import ServerSettings
 from benchwright.store.archive import Progress
 from benchwright.store.sql import SqlStore
@@ -36,7 +38,7 @@ def main(out: Path, wanted: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, browsers.chromium() as chromium:
         store = Path(folder, "results.db")
         _fill(store)
-        served = _add_served(store)
+        served = [*_add_served(store), *_add_races(store)]
         settings = ServerSettings(store_url=f"sqlite:///{store}", artifacts=Path(folder))
         for server in page_server.serving(settings):
             pages = {name: path for name, path in (*page_places(server), *served) if not wanted or name in wanted}
@@ -86,6 +88,19 @@ def _add_served(path: Path) -> list[tuple[str, str]]:
             ("served-rates", "#/runs/20250101T000000001-00000a"),
             ("served-result", f"#/results/{failures.results[0].id}"),
         ]
+
+
+def _add_races(path: Path) -> list[tuple[str, str]]:
+    """A race with a winner, one of two goals, and one that has no feasible configuration."""
+    high, low = RaceGoal(metric="throughput", higher=True), RaceGoal(metric="latency_p99", higher=False)
+    terms = sample_race.race_terms()
+    strict = replace(terms, bounds=(replace(terms.bounds[0], limit=0.001),))
+    asked = {"race": terms, "race-front": sample_race.race_terms(goals=(high, low)), "race-none": strict}
+    with closing(SqlStore(f"sqlite:///{path}")) as store:
+        for number, question in enumerate(asked.values()):
+            run = sample_race.race_run(question, id_=f"20250102T0000000{number:02}-00000a")
+            store.add_run(replace(run, started_at="2025-01-02T00:00:00Z"))
+    return [(name, f"#/runs/20250102T0000000{number:02}-00000a") for number, name in enumerate(asked)]
 
 
 def _take(chromium: Any, server: str, pages: dict[str, str], out: Path, scheme: str, size: str) -> None:

@@ -104,6 +104,7 @@ def _codes(result: dict[str, Any]) -> set[str]:
     return {warning["code"] for warning in result["warnings"]} - {"busy-machine"}
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 def test_benchmark_classes_of_tensorflow_run_unchanged(python: str, tmp_path: Path) -> None:
     code, results = _run(python, tmp_path, "demo_bench.Demo.benchmark_ok", "demo_bench.Cases")

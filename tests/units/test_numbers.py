@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchwright.records import Estimate
-from benchwright.units.numbers import Scale, cell, ends, line_up, printable, scale_of
+from benchwright.units.numbers import Scale, cell, ends, line_up, printable, scale_of, scale_of_estimates
 
 MS = Scale(factor=1e-3, unit="ms")
 
@@ -88,3 +88,11 @@ def test_control_characters_are_written_out() -> None:
     assert printable("a\nb\tc\x07", lines=True) == "a\nb\tc\\x07"
     assert printable("\u202eevil") == "\\u202eevil"
     assert printable("µ × 模型") == "µ × 模型"
+
+
+def test_a_median_of_zero_is_told_in_the_unit_of_its_interval() -> None:
+    nothing = Estimate(point=0.0, low=0.0, high=1.2e-6)
+    scale = scale_of_estimates([nothing], "s")
+    assert (scale.unit, str(cell(nothing, scale))) == ("µs", "0.0 [0.0, 1.2]")
+    assert scale_of_estimates([nothing, Estimate(point=0.02, low=0.01, high=0.03)], "s").unit == "ms"
+    assert scale_of_estimates([Estimate(point=0.0, low=None, high=None)], "s").unit == "s"

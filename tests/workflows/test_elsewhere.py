@@ -23,7 +23,8 @@ from benchwright.workflows.ab.run import BuildSpec, SideRequest, run_ab
 from benchwright.workflows.bisect.run import Range, seek
 from benchwright.workflows.bisect.search import BisectionTerms
 from benchwright.workflows.watch.commits import FollowedBranch
-from benchwright.workflows.watch.loop import Watched, watch
+from benchwright.workflows.watch.loop import watch
+from benchwright.workflows.watch.settings import Watched
 
 plain = repositories.plain
 reach = boxes.reach
@@ -109,6 +110,7 @@ def test_a_folder_goes_along_as_it_is(reach: boxes.Reach, revisions: list[str]) 
     assert pair.ratio == pytest.approx(2.0, rel=0.1), pair.why
 
 
+@pytest.mark.soak
 def test_a_branch_is_followed_on_that_machine(reach: boxes.Reach, revisions: list[str]) -> None:
     following = FollowedBranch(remote="", branch="main", since=revisions[0])
     watched = Watched(repo=Path("repo"), request=TARGET, following=following, rounds=1, pairs=0, store="results.db")
@@ -129,6 +131,7 @@ def test_the_commit_behind_a_change_is_found_on_that_machine(reach: boxes.Reach,
     assert [culprit.revision for culprit in found.culprits] == [ids[2]], found.why
 
 
+@pytest.mark.soak
 def test_contenders_take_turns_on_each_machine(reach: boxes.Reach) -> None:
     cases = [
         Case(name=name, target=Target(runtime="fake", uri="fake:constant?ms=1"), load=Load(samples=1, warmup=0.0))

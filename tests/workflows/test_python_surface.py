@@ -145,7 +145,7 @@ def test_a_history_as_a_frame_and_in_a_notebook(results: Path) -> None:
     (step,) = frame[frame["verdict"] == "worse"].to_dict("records")
     assert step["run"] == "run-0020" and step["low"] < step["value"] < step["high"] and step["change"] > 0.1
     html = found._repr_html_()
-    assert html.count("<tr>") == 18 and "run-0020" in html and "worse" in html and "▁" in html
+    assert html.count("<tr>") == 18 and "run-0020" in html and "worse" in html and "<img" in html
 
 
 def test_a_function_that_was_measured_has_a_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

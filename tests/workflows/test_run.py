@@ -16,6 +16,7 @@ from benchwright.events import Ended, Event
 from benchwright.records import Load, Mode, Status
 from benchwright.store import open_store
 from benchwright.targets.sources import Request
+from benchwright.workflows import invocation
 from benchwright.workflows import run as api
 
 FAKE = "fake:constant?ms=2&clock=virtual"
@@ -161,13 +162,13 @@ def test_a_marks_parameters_count_before_anything_is_measured() -> None:
 def test_a_function_of_a_module_is_a_target() -> None:
     import statistics
 
-    assert api.name_of(statistics.median) == "statistics:median"
+    assert invocation.name_of(statistics.median) == "statistics:median"
 
 
 @pytest.mark.parametrize("function", [lambda: None, str.upper, 5])
 def test_what_a_fresh_process_cannot_import_is_refused(function: Any) -> None:
     with pytest.raises(TargetError):
-        api.name_of(function)
+        invocation.name_of(function)
 
 
 def test_a_local_function_is_refused() -> None:

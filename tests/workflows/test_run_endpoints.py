@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import benchwright as bw
-from benchwright.errors import BenchwrightError
-from benchwright.records import Arrivals, Load, Mode, Result, Status
+from benchwright.errors import BenchwrightError, LoadError
+from benchwright.records import Arrivals, Load, Mode, Objective, Result, Status
 from benchwright.store import open_store
+from benchwright.worker.endpoints import client
+from endpoint_runs import make_case, run_endpoint
 from scripted import events, faults
 from scripted.client import ScriptedServer, closed_port
 from scripted.events import Usage
@@ -171,6 +177,76 @@ def test_a_key_is_sent_and_kept_nowhere(
     assert all(secret.encode() not in file.read_bytes() for file in tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("at", [0, 2, 290])
+def test_a_key_that_the_server_repeats_is_hidden(
+    scripted_server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    secret = "sk-very-secret-0123456789"
+    monkeypatch.setenv("MY_KEY", secret)
+    refused = faults.refusal(401, f"{'x' * at} no such key: Bearer {secret}")
+    params, options = {"model": ["m"], "output_tokens": [1]}, {"key_env": "MY_KEY"}
+    stage = scripted_server.play(refused)
+    failed = _run(stage.url + CHAT, tmp_path, params=params, options=options)
+    assert failed.error is not None and "401" in failed.error.message
+    assert "sk-ver" not in repr(failed)
+    sound = events.stream(["a"], usage=Usage(5, 1))
+    stage = scripted_server.play(
+        *[sound] * 20, *[refused, sound, events.of_events([events.event({"error": {"message": f"key {secret}"}})])] * 20
+    )
+    mixed = _run(stage.url + CHAT, tmp_path, Load(samples=60, warmup=0.0), params=params, options=options)
+    assert mixed.status is Status.OK and _points(mixed)["errors"] > 0
+    assert "sk-ver" not in repr(mixed)
+
+
+def test_answers_without_text_are_told_of_and_are_not_good(scripted_server: ScriptedServer, tmp_path: Path) -> None:
+    said, silent = events.stream(["a", "b"], usage=Usage(5, 2)), events.stream([], usage=Usage(5, 0))
+    stage = scripted_server.play(*[said] * 12, *[said, silent] * 10)
+    bound = Objective(metric="ttft_p90", relation="<", bound=30.0)
+    load = Load(samples=20, warmup=0.0, objectives=(bound,))
+    result = _run(stage.url + CHAT, tmp_path, load, params={"model": ["m"], "output_tokens": [2]})
+    silent_ones = sum(text < 0 for text in result.samples[0].columns["first_text"])
+    assert 0 < silent_ones < 20
+    (told,) = [warning for warning in result.warnings if warning.code == "answers-empty"]
+    assert told.seen.startswith(f"{silent_ones} of 20 answers hold no text")
+    points = _points(result)
+    assert points["goodput"] == pytest.approx(points["throughput"] * (20 - silent_ones) / 20)
+
+
+def test_a_search_tells_of_the_rate_that_it_found(scripted_server: ScriptedServer, tmp_path: Path) -> None:
+    """Not of the rate that it tried last, at which everything may have failed."""
+    stage = scripted_server.play(events.stream(["a"], usage=Usage(5, 1), gaps=[0, 4]), slots=2)
+    bounds = (
+        Objective(metric="ttft_p50", relation="<", bound=0.06),
+        Objective(metric="errors", relation="<", bound=30),
+    )
+    load = Load(mode=Mode.OPEN, find_rate=True, objectives=bounds, warmup=0.05)
+    result = _run(stage.url + CHAT, tmp_path, load, params={"model": ["m"], "output_tokens": [1]})
+    assert result.status is Status.OK and _points(result)["max_rate"] > 0
+    assert result.details["prepared_requests"] == result.samples[0].calls
+    assert not {"requests-failed"} & {warning.code for warning in result.warnings}
+
+
+def test_a_search_for_what_cannot_be_says_so(scripted_server: ScriptedServer, tmp_path: Path) -> None:
+    stage = scripted_server.play(events.stream(["a"], usage=Usage(5, 1), gaps=[0, 20]))
+    bounds = tuple(Objective(metric=name, relation="<", bound=1e-4) for name in ("ttft_p50", "itl_p50"))
+    load = Load(mode=Mode.OPEN, find_rate=True, objectives=bounds, warmup=0.05)
+    result = _run(stage.url + CHAT, tmp_path, load, params={"model": ["m"], "output_tokens": [1]})
+    assert result.status is Status.OK and "max_rate" not in _points(result)
+    (missed,) = [warning for warning in result.warnings if warning.code == "objective-missed"]
+    assert "ttft_p50 is " in missed.seen and "itl_p50 is not measured here" in missed.seen
+
+
+def test_a_key_in_what_a_started_server_prints_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "sk-very-secret-0123456789"
+    monkeypatch.setenv("MY_KEY", secret)
+    program = tmp_path / "server.py"
+    program.write_text("import os\nprint('the key is', os.environ['MY_KEY'], flush=True)\nraise SystemExit(3)\n")
+    options = {"key_env": "MY_KEY", "serve": f"{sys.executable} {program}"}
+    failed = _run("http://127.0.0.1:{port}" + CHAT, tmp_path, params={"model": ["m"]}, options=options)
+    assert failed.error is not None and "the key is ***" in failed.error.log_tail
+    assert secret not in repr(failed)
+
+
 def test_a_certificate_is_checked_unless_people_say_otherwise(
     scripted_server: ScriptedServer, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +261,32 @@ def test_a_certificate_is_checked_unless_people_say_otherwise(
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     trusted = _run(url, tmp_path, params={"model": ["m"]})
     assert trusted.status is Status.OK and "tls-unchecked" not in {warning.code for warning in trusted.warnings}
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "TLS failed: wrong version number"), (b"", "no answer of TLS in 0.2 s")],
+    ids=["answers", "waits"],
+)
+def test_tls_to_a_plain_port_says_so(answer: bytes, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "CONNECT_TIMEOUT", 0.2 if not answer else 10.0)
+    held = []  # connections stay open until the end
+
+    def serve(listening: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                held.append(listening.accept()[0])
+                held[-1].sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=serve, args=(listening,), daemon=True).start()
+        url = f"https://127.0.0.1:{listening.getsockname()[1]}{CHAT}"
+        with pytest.raises(LoadError, match=told) as failed:
+            run_endpoint(make_case("openai", url, model="m"))
+        listening.shutdown(socket.SHUT_RDWR)
+    for one in held:
+        one.close()
+    assert "http://" in failed.value.remedy
 
 
 def test_a_trace_is_sent_at_its_own_instants_with_its_own_lengths(
@@ -242,3 +344,12 @@ def test_transformers_sends_its_role_long_before_its_first_word(
     assert points["output_tokens"] > 0  # told on the event that ends the answer
     kinds = {kind for samples in result.samples for kind in samples.chunks["kind"]}
     assert not any(kind & 64 for kind in kinds), "it sends no [DONE]"
+
+
+def test_a_server_that_limits_requests_is_not_said_to_misunderstand_them(
+    scripted_server: ScriptedServer, tmp_path: Path
+) -> None:
+    stage = scripted_server.play(faults.too_many("2"))
+    failed = _run(stage.url + CHAT, tmp_path, params={"model": ["m"]})
+    assert failed.error is not None and "retry after 2" in failed.error.message
+    assert "without that limit" in failed.error.remedy

@@ -1,6 +1,6 @@
 // Compare: two or more runs, revisions, branches, machines or runtimes, each against the first; what changed comes first.
 // In the address: a, b, c, ... (run:ID, revision:ID, branch:NAME, machine:KEY, runtime:NAME), words, metric, verdict, sort,
-// group (none: rows by themselves), pages, rest (the rows without a change, and how many pages of them), suites, open (rows),
+// across (params in which paired cases may differ, with commas), group (none: rows by themselves), pages, rest (the rows without a change, and how many pages of them), suites, open (rows),
 // log and full (of the pictures in open rows).
 
 import { get, isStatic, useAsked, useLast, type Answer, type Query } from "../api";
@@ -36,7 +36,14 @@ export function ComparePage({ route }: PageProps) {
     <div class="stack">
       <div class="row">
         <h1>Compare</h1>
-        <span class="push">{chosen && <CopyLink />}</span>
+        <span class="push row">
+          {query["across"] && (
+            <button type="button" onClick={() => change({ across: undefined, open: undefined, pages: undefined })}>
+              Pair equal cases only
+            </button>
+          )}
+          {chosen && <CopyLink />}
+        </span>
       </div>
       <Sides query={query} />
       {chosen ? (
@@ -65,7 +72,7 @@ function pagesOf(given: string | undefined): number {
 
 /** So many pages of rows in one answer. A published site has them all, and narrows them here. */
 function useRows(sides: readonly string[] | null, query: Query, part: Part, pages: number): Answer<Comparison> {
-  const wanted = { ...asked(query, part), only: query["metric"] };
+  const wanted = { ...asked(query, part), only: query["metric"], across: query["across"] };
   const key = sides && JSON.stringify(isStatic ? [sides, query, part] : [sides, wanted, pages]);
   return useAsked(key, async () => {
     const named = askedSides(sides ?? []);
@@ -101,6 +108,7 @@ function Compared({ comparison, query, sides, part }: ShownProps) {
       <Summary comparison={comparison} shown={shown} />
       {comparison.total > 0 ? (
         <>
+          <Across comparison={comparison} />
           <Means comparison={comparison} sides={shown} query={query} />
           <section class="section compared-lines" aria-label="Compared metrics">
             <Filters comparison={comparison} query={query} />
@@ -111,11 +119,41 @@ function Compared({ comparison, query, sides, part }: ShownProps) {
         </>
       ) : (
         <Empty title="The sides have no common case.">
+          <Across comparison={comparison} />
           <p>Cases match by name and parameters; a machine or runtime that is compared is left out of these.</p>
         </Empty>
       )}
       <Differences differences={comparison.differences} shown={shown} />
     </>
+  );
+}
+
+/** Params in which paired cases may differ: a button for each. A published site pairs equal cases alone, and says so. */
+function Across({ comparison: { across, params } }: { comparison: Comparison }) {
+  const offered = params.filter((name) => name !== "runtime" || across.includes(name));
+  if (!offered.length) return null;
+  if (isStatic)
+    return (
+      <p class="soft small">
+        This published copy pairs equal cases alone. Cases that differ in a parameter are paired by{" "}
+        <code>benchwright compare A B --across {offered[0]}</code>, and by the dashboard of a server.
+      </p>
+    );
+  const toggled = (name: string) => (across.includes(name) ? across.filter((one) => one !== name) : [...across, name]);
+  return (
+    <div class="row compared-across" role="group" aria-label="Compare across">
+      <span class="soft">Pair cases that differ in</span>
+      {offered.map((name) => (
+        <button
+          type="button"
+          key={name}
+          aria-pressed={across.includes(name)}
+          onClick={() => change({ across: toggled(name).join(",") || undefined, open: undefined, pages: undefined })}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
   );
 }
 

@@ -7,7 +7,7 @@ import { Command } from "../parts/copy";
 import { Fold } from "../parts/fold";
 import { ago, count, date, paramsText, whole } from "../parts/format";
 import { MachineNotices } from "../parts/quarantined";
-import { caseNames, RevisionText, RunResults, Tags } from "../parts/runcells";
+import { RevisionText, RunCases, RunResults, Tags } from "../parts/runcells";
 import { Spark } from "../parts/spark";
 import { Answered, Empty } from "../parts/states";
 import { Table, type Column } from "../parts/table";
@@ -291,7 +291,7 @@ const RUNS: Column<RunLine>[] = [
       </a>
     ),
   },
-  { name: "cases", head: "Cases", wide: true, cell: (r) => caseNames(r) },
+  { name: "cases", head: "Cases", wide: true, cell: (r) => <RunCases run={r} /> },
   { name: "results", head: "Results", number: true, cell: (r) => <RunResults run={r} /> },
   { name: "failed", head: "Failed", number: true, cell: (r) => <Tally of={r.failed} kind="worse" /> },
   { name: "tags", head: "Tags", cell: (r) => r.tags.length > 0 && <Tags tags={r.tags} /> },

@@ -59,7 +59,9 @@ function Shown({ result, query }: { result: ResultView; query: Query }) {
       </section>
       {result.distributions.length > 0 && <Calls distributions={result.distributions} query={query} />}
       {result.note && <p class="soft">{result.note}</p>}
-      {result.timelines.length > 0 && !result.requests?.slowest.length && <Timelines timelines={result.timelines} />}
+      {result.timelines.length > 0 && !result.requests?.slowest.length && (
+        <Timelines timelines={result.timelines} details={result.details} bands={result.bands} />
+      )}
       {result.operators.length > 0 && (
         <Fold id="operators" title="Time by operator" count={result.operators.length}>
           <Operators operators={result.operators} />

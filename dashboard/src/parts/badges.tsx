@@ -73,7 +73,7 @@ export function Sign({ look, children }: { look: Look; children: string }) {
 /** How much something changed: the arrow is the direction of the number, the colour and the verdict say what that means. */
 export function Effect(props: { effect: Estimate; unit: string; verdict: Verdict; interval?: boolean }) {
   const { effect, unit, verdict } = props;
-  const within = props.interval ? changeInterval(effect) : "";
+  const within = props.interval ? changeInterval(effect, unit) : "";
   return (
     <span class={`effect ${verdict}`}>
       <Arrow up={effect.point >= 1} /> {change(effect.point, unit)}

@@ -10,7 +10,19 @@ import type { CauseLine, FindingLine, Suspect } from "../shapes";
 import { Effect, Tally } from "./badges";
 import "./cause.css";
 import { AuthorLink, CommitLink, RequestLink } from "./codelinks";
-import { ago, count, date, estimate, paramsText, percent, probability, revisionShort } from "./format";
+import {
+  ago,
+  change,
+  changeUnit,
+  count,
+  date,
+  estimate,
+  paramsText,
+  percent,
+  POINTS,
+  probability,
+  revisionShort,
+} from "./format";
 import { ChangeSpark } from "./spark";
 
 /** Where a cause is shown in full: its own page, or that of its only finding. */
@@ -89,16 +101,19 @@ export function CauseSize({ cause }: { cause: CauseLine }) {
 
 /** The largest change, and the median one of the same verdict where there are several. */
 export function CauseEffect({ cause, interval = false }: { cause: CauseLine; interval?: boolean }) {
-  const { lead, findings, median } = cause;
+  const { lead, findings, median, metrics } = cause;
   if (findings === 1)
-    return <Effect effect={lead.effect} unit={lead.unit} verdict={lead.verdict} interval={interval} />;
+    return <Effect effect={lead.effect} unit={changeUnit(lead)} verdict={lead.verdict} interval={interval} />;
+  const size = Math.abs((lead.effect.point < 1 ? 1 / median : median) - 1);
+  const isPoints = changeUnit(lead) === POINTS;
   return (
     <span class="cause-effect">
       <span>
-        <span class="soft small">up to</span> <Effect effect={lead.effect} unit={lead.unit} verdict={lead.verdict} />
+        <span class="soft small">{isPoints && metrics.length > 1 ? `${lead.metric} up to` : "up to"}</span>{" "}
+        <Effect effect={lead.effect} unit={changeUnit(lead)} verdict={lead.verdict} />
       </span>
       <span class="soft small nowrap">
-        median {percent(Math.abs((lead.effect.point < 1 ? 1 / median : median) - 1))}
+        median {isPoints ? `${change(1 + size, POINTS).split(" ")[0]} points` : percent(size)}
       </span>
     </span>
   );

@@ -33,7 +33,7 @@ export function CopyLink({ label = "Copy link" }: { label?: string }) {
 
 /** A command to type, in one text or in its words, with a button that copies it. */
 export function Command({ text: given }: { text: string | readonly string[] }) {
-  const text = typeof given === "string" ? given : given.map(quoted).join(" ");
+  const text = typeof given === "string" ? given : shellLine(given);
   return (
     <div class="command">
       <pre tabIndex={0}>
@@ -42,6 +42,11 @@ export function Command({ text: given }: { text: string | readonly string[] }) {
       <CopyButton text={text} about={text} />
     </div>
   );
+}
+
+/** The words of a command in one line, as a shell reads them back. */
+export function shellLine(words: readonly string[]): string {
+  return words.map(quoted).join(" ");
 }
 
 /** A word as a shell reads it back; what is plain stays as it is. */

@@ -23,6 +23,7 @@ const WORDS: ReadonlyMap<string, readonly [string, string, string]> = new Map([
   ["B", ["more", "less", "much"]],
 ]);
 const OTHER = ["higher", "lower", "high"] as const;
+export const POINTS = "points"; // of a share of failures
 const A_HAIR = 1 + 1e-9; // 1,000 times 1e-9 may be less than 1e-6
 const FURTHER = 40; // digits, to tell a half from what lies beside it
 const MINUTE = 60_000;
@@ -74,18 +75,34 @@ export function interval(
   return `[${scaled(of.low, scale, digits)}, ${scaled(of.high, scale, digits)}]`;
 }
 
-/** What a ratio means: "12 % slower", "2.4 times as long". */
+/** In which unit a change of a metric is told: of the share of requests that failed in points, for zero has no ratio. */
+export function changeUnit({ metric, unit }: { metric: string; unit: string }): string {
+  return metric === "errors" && unit === "%" ? POINTS : unit;
+}
+
+/** What a ratio means: "12 % slower", "2.4 times as long"; of points, one plus a difference: "5 points more". */
 export function change(ratio: number, unit: string): string {
   const [above, below, times] = WORDS.get(unit) ?? OTHER;
   if (!Number.isFinite(ratio)) return "–";
+  if (unit === POINTS) return `${points(Math.abs(ratio - 1))} points ${ratio >= 1 ? "more" : "less"}`;
   if (ratio >= 2) return `${number(ratio)} times as ${times}`;
   return `${percent(Math.abs(ratio - 1))} ${ratio >= 1 ? above : below}`;
 }
 
-/** The interval of an effect in per cent: "[+9.8 %, +14 %]"; "" where there is none. */
-export function changeInterval(effect: Estimate): string {
+/** The interval of an effect in per cent: "[+9.8 %, +14 %]", or in points: "[+4.1, +5.9]"; "" where there is none. */
+export function changeInterval(effect: Estimate, unit = ""): string {
   if (effect.low === null || effect.high === null) return "";
-  return `[${signed(effect.low - 1)}, ${signed(effect.high - 1)}]`;
+  return `[${changeEnd(effect.low, unit)}, ${changeEnd(effect.high, unit)}]`;
+}
+
+/** An end of the interval of an effect, with its sign: "+9.8 %", or in points: "+4.1". */
+export function changeEnd(ratio: number, unit: string): string {
+  const part = ratio - 1;
+  return unit === POINTS ? `${part < 0 ? "−" : "+"}${points(Math.abs(part))}` : signed(part);
+}
+
+function points(part: number): string {
+  return trimmed(100 * part, part < 0.0995 ? 2 : 3);
 }
 
 /** A share with its sign: "+12 %", "−3.1 %". */

@@ -35,7 +35,7 @@ export function Metrics({
     ...(ends ? [least, most] : []),
     { name: "count", head: "Count", cell: (m) => whole(m.count), by: (m) => m.count, number: true },
     { name: "better", head: "Better", cell: (m) => <span class="soft">{m.better ?? "–"}</span> },
-    { name: "method", head: "Method", cell: (m) => <span class="soft nowrap">{how(m)}</span> },
+    { name: "method", head: "Method", cell: (m) => <span class="soft">{how(m)}</span> },
   ];
   return <Table caption="Metrics" columns={columns} rows={metrics} keyOf={(m) => m.name} />;
 }

@@ -1,5 +1,5 @@
 // What runs are told by: <RevisionText revision={run.revision} linked /> · <Tags tags={run.tags} /> · caseNames(run)
-//   <RunResults run={run} />  how many results it has
+//   <RunResults run={run} />  how many results it has · <RunCases run={run} /> the names, and whether it was a race
 
 import { href } from "../route";
 import type { Revision, RunLine } from "../shapes";
@@ -52,6 +52,20 @@ export function Tags({ tags }: { tags: readonly string[] }) {
 export function caseNames({ cases, case_count }: RunLine): string {
   const more = case_count - NAMED;
   return cases.slice(0, NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** The names of its cases; a race of configurations says so, and leads there. */
+export function RunCases({ run }: { run: RunLine }) {
+  return (
+    <>
+      {caseNames(run)}{" "}
+      {run.is_race && (
+        <a class="tag" href={href("runs", [run.id])} aria-label={`race: ${run.id}`}>
+          race
+        </a>
+      )}
+    </>
+  );
 }
 
 /** How many results a run has: one that was stopped fewer than were planned; and those that are not judged. */

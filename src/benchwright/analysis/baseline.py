@@ -67,7 +67,7 @@ def sides_from_history(store: Store, run: Run) -> ComparedSides:
     earlier ones are of the main line, whatever branch the run is on.
     """
     wanted = {row.key for row in rows(run)}
-    earlier = _main_line_runs(_earlier_runs(store, run, wanted))[::-1]
+    earlier = _main_line_runs(earlier_runs(store, run, wanted))[::-1]
     if len(earlier) < FEWEST:
         raise OptionError(
             f"{len(earlier)} earlier runs measured what run {run.id} did, and a history needs {FEWEST}",
@@ -144,16 +144,18 @@ def _main_line_runs(newest: Iterable[Run]) -> list[Run]:
     return [run for branch, run in seen if is_on_line(branch, line)][:RUNS]
 
 
-def _earlier_runs(store: Store, run: Run, wanted: set[str]) -> Iterator[Run]:
+def earlier_runs(store: Store, run: Run, wanted: set[str]) -> Iterator[Run]:
     """Earlier runs with a case in common, the newest first; those that measured several revisions are no history.
 
-    What a machine in quarantine measured is left out.
+    What a machine in quarantine measured is left out, and so are the short processes of races.
     """
     judged = JudgedResults(store)
     ids = list(store.run_ids())
     earlier = ids[: ids.index(run.id)] if run.id in ids else ids  # a run from a file came after all that is kept
     for name in earlier[::-1][:_LOOKED_AT]:
         one = judged.of_run(store.run(name, samples=False))
+        if (one.race is None) is not (run.race is None):
+            continue
         if len({r.revision.id for r in one.results if r.revision}) <= 1 and wanted & {row.key for row in rows(one)}:
             yield one
 

@@ -49,16 +49,19 @@ def cause_after_remeasuring(before: float, after: float, again: Estimate) -> str
 
     Near the old level it is the code, near the new one the environment; `either` where the interval reaches both.
     """
-    way = math.log(after / before)
-    if not way:
+    if before == after:
         return UNKNOWN
     ends = (again.point if again.low is None else again.low, again.point if again.high is None else again.high)
-    if min(ends) <= 0:
-        return UNKNOWN
-    low, high = sorted(math.log(end / before) / way for end in ends)
-    if high < 1 - _NEAR and math.log(again.point / before) / way < _NEAR:
+    values = [before, after, again.point, *ends]
+    if min(before, after) > 0:  # else a share of failures, which has no ratio to zero
+        if min(values) <= 0:
+            return UNKNOWN
+        values = [math.log(value) for value in values]
+    middle, *reach = ((value - values[0]) / (values[1] - values[0]) for value in values[2:])
+    low, high = sorted(reach)
+    if high < 1 - _NEAR and middle < _NEAR:
         return CODE
-    if low > _NEAR and math.log(again.point / before) / way > 1 - _NEAR:
+    if low > _NEAR and middle > 1 - _NEAR:
         return ENVIRONMENT
     return EITHER
 

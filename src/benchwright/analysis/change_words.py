@@ -34,6 +34,25 @@ def describe_change(ratio: float, unit: str) -> str:
     return f"{format_percent(abs(ratio - 1))} {above if ratio >= 1 else below}"
 
 
+def describe_points(effect: Estimate) -> str:
+    """How many points a share changed by, of an effect that is one plus the difference: `5 points more [4.2, 5.8]`."""
+    sign = 1.0 if effect.point >= 1.0 else -1.0
+    size = f"{format_points(effect.point)} points {'more' if sign > 0 else 'less'}"
+    if effect.low is None or effect.high is None:
+        return size
+    low, high = sorted(sign * (end - 1.0) for end in (effect.low, effect.high))
+    return f"{size} [{_format_points(low)}, {_format_points(high)}]"
+
+
+def format_points(effect: float) -> str:
+    """The points of an effect that is one plus a difference, without its sign: `5`, `0.25`."""
+    return _format_points(abs(effect - 1.0))
+
+
+def _format_points(share: float) -> str:
+    return f"{100 * share:.2g}" if abs(share) < 0.0995 else f"{100 * share:.3g}"
+
+
 def format_ratio(ratio: Estimate) -> str:
     """A ratio with its interval, where it has one: `1.031 [1.012, 1.050]`."""
     if ratio.low is None or ratio.high is None:

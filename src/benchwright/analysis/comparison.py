@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 from benchwright import schema
 from benchwright.analysis import doubt, notes
@@ -22,18 +21,30 @@ from benchwright.analysis.change_words import describe_change
 from benchwright.analysis.change_words import format_percent as format_percent
 from benchwright.analysis.change_words import format_ratio as format_ratio
 from benchwright.analysis.change_words import sentence_of as sentence_of
+from benchwright.analysis.compared_metrics import ComparedMetric as ComparedMetric
+from benchwright.analysis.compared_metrics import ComparedRow as ComparedRow
+from benchwright.analysis.compared_metrics import Rounds as Rounds
+from benchwright.analysis.goal_comparison import compare_goal, compare_reached, goal_notes
 from benchwright.analysis.instances import OTHER_INSTANCES, is_one_instance_each
 from benchwright.analysis.judged_metrics import TOTALS, directions_of, judged_metrics
 from benchwright.analysis.price_changes import PriceChange, find_price_change
-from benchwright.analysis.rows import Row, check_metric_names, combine_estimates, pair_rows, repeated_estimates, rows
+from benchwright.analysis.rows import (
+    Row,
+    check_metric_names,
+    combine_estimates,
+    count_observed,
+    pair_rows,
+    repeated_estimates,
+    rows,
+)
 from benchwright.errors import OptionError
-from benchwright.records import Better, Estimate, Run, Status, Verdict
-from benchwright.records.costs import COSTS, MONEY
-from benchwright.records.request_metrics import ERRORS
+from benchwright.records import Estimate, Run, Status, Verdict
+from benchwright.records.costs import costs_among, is_cost, is_money
+from benchwright.records.goals import is_reached_share, time_metric_of
+from benchwright.records.request_metrics import is_share_of_failures
 from benchwright.stats.compare import WITHIN_ONE, RatioComparison, compare
 from benchwright.stats.fdr import benjamini_hochberg
 from benchwright.stats.shares import compare_shares
-from benchwright.units.numbers import cell, scale_of
 
 SMALLEST = 0.01  # a change below this counts as none
 FALSE_RATE = 0.05  # expected share of false ones among the changes that are named
@@ -41,13 +52,14 @@ ONLY_FIRST, ONLY_SECOND = "only in the first run", "only in the second run"
 OTHER_MACHINES = "measured on different machines: a difference may come from the machine"
 NOT_JUDGED = "shown, and not judged"
 OTHER_VERSION = "the two runs measured different versions of this benchmark"
+MORE_ROUNDS = "3 rounds or more tell smaller ones: --rounds, in pytest --benchwright-isolated"
 SEEN_ONCE = (
     f"what was seen once on each side has no interval: only a change by a factor of {doubt.ONCE:g} is judged "
-    "(--rounds 3 or more tells smaller ones)"
+    f"({MORE_ROUNDS})"
 )
 ONE_PROCESS = (
     "one process on each side: how processes of one program differ is not known, so no rate of false verdicts can be "
-    "promised, and only a change by a factor of 2 is called (--rounds 3 or more tells smaller ones)"
+    f"promised, and only a change by a factor of 2 is called ({MORE_ROUNDS})"
 )
 OFF_THE_MEANS = (
     "rounds lie so far apart that the ratio is another than that of the two means shown: it is of the means of their "
@@ -59,62 +71,6 @@ NO_DIRECTION = (
 )
 A_TOTAL = "a total grows with how long was measured"
 _WORST_FIRST = (Verdict.WORSE, Verdict.UNCLEAR, Verdict.BETTER, Verdict.SAME)
-
-
-class Rounds(NamedTuple):
-    """One metric of one case: what each round of both sides says."""
-
-    name: str
-    unit: str
-    better: Better | None
-    before: tuple[Estimate, ...]
-    after: tuple[Estimate, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedMetric:
-    """One metric of one case on both sides."""
-
-    name: str
-    unit: str
-    better: Better | None
-    before: Estimate
-    after: Estimate
-    ratio: Estimate | None  # after / before; None where a value is not positive, and of the share of failed requests
-    verdict: Verdict
-    sentence: str  # the verdict in words
-    why: str
-    p_value: float
-    is_held: bool = False  # one of the sides was measured in quarantine
-
-    @property
-    def before_text(self) -> str:
-        """The first side, in the unit of both."""
-        return self._text(self.before)
-
-    @property
-    def after_text(self) -> str:
-        """The second side, in the unit of both."""
-        return self._text(self.after)
-
-    @property
-    def ratio_text(self) -> str:
-        """The ratio with its interval."""
-        return format_ratio(self.ratio) if self.ratio is not None else "-"
-
-    def _text(self, estimate: Estimate) -> str:
-        scale = scale_of([self.before.point, self.after.point], self.unit)
-        return f"{cell(estimate, scale)} {scale.unit}".strip()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedRow:
-    """One case: its metrics on both sides, or notes that say why there are none."""
-
-    label: str
-    metrics: tuple[ComparedMetric, ...]
-    notes: tuple[str, ...]
-    verdict: Verdict  # the worst of its metrics; worse when the second side alone failed
 
 
 def compare_runs(a: Run, b: Run, *, smallest: float = SMALLEST, metrics: Sequence[str] = ()) -> list[ComparedRow]:
@@ -189,9 +145,10 @@ def _compare_row(a: Row | None, b: Row | None, smallest: float, metrics: Sequenc
         return ComparedRow(label=row.short, metrics=(), notes=(only,), verdict=Verdict.UNCLEAR)
     said = tuple(_caveats_of_sides(a, b))
     found = tuple(m for name in metrics if (m := _compare_metric(name, a, b, smallest)))
-    failed = (bool(a.ok) and not b.ok) or (len(a.ok) == len(a.results) and len(b.ok) < len(b.results))
+    good, bad = (count_observed(row) for row in (a, b))
+    failed = (bool(good) and not bad) or (good == len(a.results) and bad < len(b.results))
     verdict = Verdict.WORSE if failed else _worst_of(found)
-    told = (*said, *cautions(found), *_note_undirected_changes(a, b, metrics, smallest))
+    told = (*said, *goal_notes(a, b), *cautions(found), *_note_undirected_changes(a, b, metrics, smallest))
     return ComparedRow(label=b.short, metrics=found, notes=told, verdict=verdict)
 
 
@@ -209,7 +166,8 @@ def _note_undirected_changes(a: Row, b: Row, judged: Sequence[str], smallest: fl
 
 def _metrics_to_judge(a: Row | None, b: Row | None, also: Sequence[str]) -> list[str]:
     known = directions_of(metric for row in (b, a) if row for metric in row.metrics.values())
-    return list(dict.fromkeys([*judged_metrics(known), *(name for name in COSTS if name in known), *also]))
+    judged = [name for name in judged_metrics(known) if time_metric_of(name) not in known]  # which counts all rounds
+    return list(dict.fromkeys([*judged, *costs_among(known), *also]))
 
 
 def _caveats_of_sides(a: Row, b: Row) -> list[str]:
@@ -251,14 +209,16 @@ def _describe_held(a: Row, b: Row) -> str:
 
 
 def _compare_metric(name: str, a: Row, b: Row, smallest: float) -> ComparedMetric | None:
+    if (found := compare_goal(name, a, b, smallest)) is not None:
+        return _with_doubts(found, unsure=_describe_distrust(a, b), held=_describe_held(a, b))
     if name not in a.metrics or name not in b.metrics:
         return None
     after = b.metrics[name]
-    if name in MONEY and after.unit != a.metrics[name].unit:  # two currencies: the notes name both prices
+    if is_money(name) and after.unit != a.metrics[name].unit:  # two currencies: the notes name both prices
         return None
     before_rounds, after_rounds = (repeated_estimates(row.ok, after) for row in (a, b))
     rounds = Rounds(name=name, unit=after.unit, better=after.better, before=before_rounds, after=after_rounds)
-    change = find_price_change(a.ok, b.ok) if name in MONEY else None
+    change = find_price_change(a.ok, b.ok) if is_money(name) else None
     unsure, held = _describe_distrust(a, b), _describe_held(a, b)
     return judge(rounds, smallest=smallest, unsure=unsure, held=held, change=change)
 
@@ -298,21 +258,26 @@ def judge(
         why=judged.why,
         p_value=judged.p_value,
     )
+    by_size = judged.verdict is not seen.verdict or doubt.is_equal(rounds.before, rounds.after)
+    return _with_doubts(found, unsure="" if by_size else unsure, held=held)
+
+
+def _with_doubts(found: ComparedMetric, *, unsure: str, held: str) -> ComparedMetric:
+    """The metric without its verdict, where nothing is judged or where the noise of a side can explain it."""
     if held:
         return replace(_without_verdict(found, held, notes.IN_QUARANTINE), is_held=True)
-    if rounds.name in TOTALS:
+    if found.name in TOTALS:
         return _without_verdict(found, A_TOTAL, f"but {A_TOTAL}")
-    by_size = judged.verdict is not seen.verdict or doubt.is_equal(rounds.before, rounds.after)
-    if by_size or not unsure or found.verdict is Verdict.UNCLEAR:
-        return found
-    if doubt.withstands_noise(rounds.name, found.verdict, found.ratio):
+    if not unsure or found.verdict is Verdict.UNCLEAR or doubt.withstands_noise(found.name, found.verdict, found.ratio):
         return found
     return _without_verdict(found, unsure)
 
 
 def _compare_sides(rounds: Rounds, before: Estimate, after: Estimate, smallest: float) -> RatioComparison:
     """Compares by ratio; the share of requests that failed, which is zero where all is well, by difference."""
-    if rounds.name == ERRORS and rounds.unit == "%":
+    if is_reached_share(rounds.name, rounds.unit):
+        return compare_reached(rounds.before, rounds.after, better=rounds.better)
+    if is_share_of_failures(rounds.name, rounds.unit):
         return compare_shares(before, after, better=rounds.better, smallest=smallest)
     return compare(rounds.before, rounds.after, better=rounds.better, smallest=smallest)
 
@@ -387,5 +352,5 @@ def _call_chance(metric: ComparedMetric, count: int) -> ComparedMetric:
 
 def _worst_of(metrics: Sequence[ComparedMetric]) -> Verdict:
     # A cost follows from the metric that counts the work, which is judged itself, and from the price, which is not.
-    there = [m.verdict for m in metrics if m.name not in COSTS] or [m.verdict for m in metrics]
+    there = [m.verdict for m in metrics if not is_cost(m.name)] or [m.verdict for m in metrics]
     return next((v for v in _WORST_FIRST if v in there), Verdict.UNCLEAR)

@@ -18,7 +18,7 @@ from benchwright.errors import OptionError, did_you_mean
 from benchwright.execution.pricing import cost_of, energies_of, items_per_call, power_of
 from benchwright.execution.works import Work, any_work, works_of
 from benchwright.records import Better, Estimate, Metric, Objective
-from benchwright.records.costs import AT_MAX_RATE, COSTS, MONEY, PER_EPOCH, PER_MILLION, PER_RUN, PER_TOKENS
+from benchwright.records.costs import AT_MAX_RATE, PER_EPOCH, PER_MILLION, PER_RUN, PER_TOKENS, is_cost, is_money
 from benchwright.records.prices import Market, Price
 from benchwright.units.objectives import check_currency
 
@@ -186,12 +186,12 @@ def _energies(row: Row, price: Price) -> list[Metric]:
 
 def _own(row: Row) -> list[Metric]:
     """What was measured, without what it cost at the price of that time."""
-    return [metric for name, metric in row.metrics.items() if name not in COSTS]
+    return [metric for name, metric in row.metrics.items() if not is_cost(name)]
 
 
 def _keeps(row: Row, price: Price, utilisation: float, bound: Objective) -> bool:
     """Whether the row keeps a bound with its whole interval; a bound of a cost is of that at the price of this line."""
-    if bound.metric not in MONEY:
+    if not is_money(bound.metric):
         metric = row.metrics.get(bound.metric)
         return metric is not None and is_kept(metric.estimate, bound)
     check_currency(bound, price.currency)

@@ -16,21 +16,22 @@ for as long as it took to report, or until its run is in quarantine (`held_findi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from benchwright import schema
 from benchwright.analysis import causes, explanations, held_findings, step_findings
 from benchwright.analysis.comparison import SMALLEST
+from benchwright.analysis.goal_series import moments_of_series
 from benchwright.analysis.judged_metrics import SPEED, Families, families_of, move_alike, names_of, rank
 from benchwright.analysis.judged_results import JudgedResults, is_in_line
-from benchwright.analysis.timeline import timeline
 from benchwright.errors import StoreError
 from benchwright.records import Better, Run, Value, Verdict
 from benchwright.records.findings import BISECTED, VANISHED, Finding, FindingRules, Remark, State, verdict_of
+from benchwright.schema.series_identity import series_key_of
 from benchwright.stats.fdr import benjamini_hochberg
+from benchwright.stats.shares import exceeds_chance
 from benchwright.stats.summary import combine
 from benchwright.store import Series, Store
 from benchwright.vcs.history import History
@@ -38,8 +39,6 @@ from benchwright.vcs.history import History
 if TYPE_CHECKING:
     from benchwright.stats.changepoint import Change
     from benchwright.stats.confirmation import Policy
-
-Detect = Callable[..., "list[Change]"]
 
 FALSE_RATE = 0.01  # expected share of false ones among the new findings of one look
 LOOKS = 3  # at different runs that do not show a known change before it has vanished
@@ -61,7 +60,7 @@ def judge(
     *,
     repository: History | None = None,
     smallest: float = SMALLEST,
-    detect: Detect | None = None,
+    detect: step_findings.Detect | None = None,
     policy: Policy | None = None,
     among: Container[str] | None = None,
     own_branch: bool = False,
@@ -115,7 +114,7 @@ def record_remeasurement(store: Store, reference: str, run_id: str) -> Finding:
         metric.estimate
         for result in explanations.with_revisions(run)
         if result.revision and result.revision.id == old
-        if schema.series_key(result.case, result.environment, finding.metric) == finding.series
+        if series_key_of(result, finding.metric) == finding.series
         if (metric := result.metric(finding.metric))
     ]
     if not again:
@@ -159,11 +158,9 @@ def _look(
     families: Families,
     repository: History | None,
     smallest: float,
-    detect: Detect,
+    detect: step_findings.Detect,
     branch: str,
 ) -> Iterator[_WatchedSeries]:
-    from benchwright.stats.drift import examine
-
     rules = FindingRules(mutes=store.mutes(), thresholds=store.thresholds())
     judged = JudgedResults(store)
     order = step_findings.commit_order(repository, run)
@@ -172,20 +169,11 @@ def _look(
         for series in sorted(found, key=lambda one: rank(one.metric)):
             if rules.is_muted(series.case, series.key) or not is_in_line(series.points, run.id, branch=branch):
                 continue
-            moments = timeline(judged.of_series(series, branch=branch), order=order)
-            values = [moment.estimate.point for moment in moments]
-            if not values or min(values) <= 0:  # a change is a ratio
-                continue
+            moments = moments_of_series(series, found, judged.of_series(series, branch=branch), order)
             usual = max(smallest, _MEMORY.get(series.metric, 0.0))
             least = max(rules.smallest(series.case, series.metric, usual), _LEAST)
-            trend = examine(values, smallest=least, detect=detect)
-            yield _WatchedSeries(
-                seen=step_findings.ExaminedSeries(
-                    series=series, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts
-                ),
-                family=families[series.key],
-                smallest=least,
-            )
+            if seen := step_findings.examine_series(series, moments, smallest=least, detect=detect):
+                yield _WatchedSeries(seen=seen, family=families[series.key], smallest=least)
 
 
 def _with_newest(one: _WatchedSeries, known: Sequence[Finding], policy: Policy) -> _WatchedSeries:
@@ -217,7 +205,9 @@ def _is_confirmed(one: _WatchedSeries, change: Change, policy: Policy) -> bool:
         until=until,
         steady=one.series.metric not in SPEED,
     )
-    return shift is not None and shift.confirmed
+    if shift is None or not shift.confirmed:
+        return False
+    return not one.seen.is_share or exceeds_chance(one.values[since : change.index], one.values[change.index : until])
 
 
 # ---- what is known already ----
@@ -232,7 +222,8 @@ def _is_same(one: _WatchedSeries, change: Change, finding: Finding) -> bool:
     """Whether a known finding tells of the change."""
     if finding.series not in one.family or finding.verdict is not _verdict(one, change):
         return False
-    if not move_alike((one.series.metric, change.effect), (finding.metric, finding.effect.point)):
+    alike = move_alike((one.series.metric, change.effect), (finding.metric, finding.effect.point))
+    if not alike and not one.seen.is_share:
         return False
     if not finding.settles(one.seen.moments[change.index].revision):
         return False
@@ -305,7 +296,8 @@ def _refresh_finding(
 def _resolve_if_over(store: Store, one: _WatchedSeries, finding: Finding, policy: Policy) -> None:
     """Resolves what was told when the newest runs are as before it; whoever opens it again has the last word."""
     after = [moment.run for moment in one.seen.moments].index(finding.run)
-    before, level = (side.point / one.seen.drift_factor(after) for side in (finding.before, finding.after))
+    levels = (one.seen.as_judged(side.point) for side in (finding.before, finding.after))
+    before, level = (each / one.seen.drift_factor(after) for each in levels)
     is_back = policy.is_back(one.values[after:], before=before, after=level)
     if is_back and not _has_remark(finding, RECOVERED):
         latest = max((c.index for c in one.changes if c.index > after), default=len(one.values) - 1)

@@ -18,6 +18,7 @@ from benchwright.stats.compare import RatioComparison
 ALLOWANCE = 0.25  # a change up to this may be the noise of an unreliable side
 ONCE = 2.0  # a change by this factor is judged although each side was seen once
 UNTOUCHED = frozenset(["rss_peak", ERRORS])  # a busy CPU does not change these
+_COUNTS = ("steps_to_", "epochs_to_", "reached_")  # nor what a training counts until it reaches its goal
 
 
 def withstands_noise(metric: str, verdict: Verdict, ratio: Estimate | None) -> bool:
@@ -26,7 +27,7 @@ def withstands_noise(metric: str, verdict: Verdict, ratio: Estimate | None) -> b
     Better and worse need a ratio beyond 1 + `ALLOWANCE`, or below its inverse, and an interval that lies wholly beyond
     half of that; the inverse, so that swapping the sides changes nothing. Sameness cannot be shown at all.
     """
-    if metric in UNTOUCHED:
+    if metric in UNTOUCHED or metric.startswith(_COUNTS):
         return True
     if verdict not in (Verdict.BETTER, Verdict.WORSE) or ratio is None or ratio.low is None or ratio.high is None:
         return False

@@ -11,7 +11,7 @@ from benchwright.analysis import detection, drift_findings, explanations
 from benchwright.analysis.comparison import SMALLEST
 from benchwright.analysis.judged_metrics import move_alike
 from benchwright.analysis.judged_results import JudgedResults
-from benchwright.analysis.step_findings import ExaminedSeries, repository_of
+from benchwright.analysis.step_findings import examine_series, repository_of
 from benchwright.analysis.timeline import timeline
 from benchwright.records import Value
 from benchwright.records.findings import ABSORBED, VANISHED, Finding, Remark, State
@@ -52,16 +52,13 @@ def judge(
 def drifts_in(store: Store, series: Series, smallest: float = SMALLEST) -> list[Finding]:
     """The drifts that the newest points of a series show now, as findings that are not kept."""
     from benchwright.stats.changepoint import detect
-    from benchwright.stats.drift import examine
 
     series = replace(series, points=series.points[-detection.POINTS :])
     moments = timeline(JudgedResults(store).of_series(series)) if series.better else []
-    values = [moment.estimate.point for moment in moments]
-    if not values or min(values) <= 0:
+    seen = examine_series(series, moments, smallest=smallest, detect=detect)
+    if seen is None:
         return []
-    trend = examine(values, smallest=smallest, detect=detect)
-    seen = ExaminedSeries(series=series, moments=tuple(moments), changes=trend.changes, drifts=trend.drifts)
-    return [drift_findings.make_drift_finding(seen, drift, repository=None, found_at="") for drift in trend.drifts]
+    return [drift_findings.make_drift_finding(seen, drift, repository=None, found_at="") for drift in seen.drifts]
 
 
 def _follow_drift(store: Store, one: Looked, finding: Finding, repository: History | None, run_id: str) -> None:

@@ -11,7 +11,7 @@ from benchwright.analysis.comparison import ComparedMetric, ComparedRow, check_i
 from benchwright.analysis.rows import Row, pair_rows, rows
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.records import Better, Run, Verdict
-from benchwright.records.costs import COSTS, PER_MILLION
+from benchwright.records.costs import PER_MILLION, is_cost
 from benchwright.records.findings import FindingRules
 from benchwright.units import parse_percent
 
@@ -165,7 +165,7 @@ def _breaches(
     elif asked.kind == "missing" and pair[1] is None:
         yield Breach(condition=asked.text, case=row.label, metric="", sentence="not measured in this run")
     for metric in compared.metrics:
-        if metric.name in COSTS and metric.name != asked.metric:
+        if is_cost(metric.name) and metric.name != asked.metric:
             continue  # what counts the work is judged already; a cost counts where somebody names it
         if asked.kind == "unclear" and metric.verdict is Verdict.UNCLEAR:
             yield Breach(condition=asked.text, case=row.label, metric=metric.name, sentence=metric.sentence)

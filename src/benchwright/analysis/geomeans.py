@@ -20,6 +20,8 @@ from typing import NamedTuple
 from benchwright import plugins
 from benchwright.analysis.judged_metrics import TOTALS, in_order
 from benchwright.records import Better, Estimate, Verdict
+from benchwright.records.goals import is_reached_share
+from benchwright.records.request_metrics import is_share_of_failures
 from benchwright.stats.compare import compare
 
 EVERY_SUITE = ""
@@ -50,6 +52,11 @@ class GeometricMean:
     cases: int  # that went into it
     left_out: int  # on one side alone, measured in quarantine, or with a value that is not positive
     counts: Mapping[str, int]  # of the verdicts, those left out included
+
+
+def is_averaged(metric: str, unit: str) -> bool:
+    """Whether ratios of a metric have a mean: a share, which may be zero, is compared by its difference."""
+    return not is_share_of_failures(metric, unit) and not is_reached_share(metric, unit)
 
 
 def geometric_means(members: Iterable[RatioMember]) -> list[GeometricMean]:

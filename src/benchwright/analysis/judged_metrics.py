@@ -12,15 +12,17 @@ import math
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-from benchwright import schema
 from benchwright.records import Metric, Result, Run, Status
 from benchwright.records.costs import COSTS
+from benchwright.records.goals import time_metric_of
 from benchwright.records.request_metrics import ITL, JUDGED, are_of_requests, words_of
+from benchwright.schema.series_identity import series_key_of
 
 TAIL = "latency_p99"
 ALIKE = 0.5  # of the larger of two changes, as logarithms: a smaller one is another change
 _NETS = ("NET latency", "NET_DELAY latency", "NET_DELAY", "NET")  # what the programs of specs call the whole model
 SPEED = ("latency_p50", TAIL, "latency", *_NETS, "wall_time", "throughput", "max_rate")  # of most interest first
+TRACKED = "value"  # what a benchmark of asv (`track_*`) returns
 MEMORY = ("rss_peak", "gpu_memory_peak", "gpu_memory_used_peak")
 # These grow with how long was measured, so a difference says nothing about what was measured.
 TOTALS = frozenset(
@@ -37,7 +39,8 @@ TOTALS = frozenset(
 )
 _BESIDE = re.compile(
     r"load_time|first_call|warmup_time|makespan|imbalance"  # around the calls
-    rf"|{'|'.join(COSTS)}|power|gpu_power"  # made of the above and of a price or a power, which the target is not
+    rf"|{'|'.join(COSTS)}|cost_to_.+"  # made of the above and of a price, which the target is not
+    r"|power|gpu_power"
     r"|cpu_others|steal|psi_\w+|rss_mean|vms_peak"  # the machine, or another statistic of the same memory
     r"|error_(?:max_abs|mean_abs|rms|max_rel|mean_rel)(?:\..*)?|out_of_tolerance(?:\..*)?"  # tolerances judge these
 )
@@ -66,11 +69,14 @@ def judged_metrics(directions: Directions) -> list[str]:
 def headline_metrics(directions: Directions) -> list[str]:
     """The judged metrics that a short view shows: without the tails of times and without memory, if others remain.
 
-    Where no metric has a direction, the headlines are all that there are.
+    What a benchmark tracks goes before its memory, also where nobody said which direction is better. Where no metric
+    has a direction, the headlines are all that there are.
     """
     judged = judged_metrics(directions)
     left_out = {*MEMORY, *(["tpot_p50"] if ITL in judged else [])}  # a mean of what the gaps tell one by one
-    return [name for name in judged if not _is_tail(name) and name not in left_out] or judged or in_order(directions)
+    left_out |= {name for name in judged if time_metric_of(name) in judged}  # which says more of the same goal
+    shown = [name for name in judged if not _is_tail(name) and name not in left_out]
+    return shown or [name for name in (TRACKED,) if name in directions] or judged or in_order(directions)
 
 
 def _is_tail(name: str) -> bool:
@@ -187,7 +193,7 @@ def move_alike(one: tuple[str, float], other: tuple[str, float]) -> bool:
 def _keys_of(result: Result) -> dict[str, str]:
     """The series that a result's judged metrics belong to, by the metric's name."""
     judged = judged_metrics(directions_of(result.metrics))
-    return {name: schema.series_key(result.case, result.environment, name) for name in judged}
+    return {name: series_key_of(result, name) for name in judged}
 
 
 def _ok(run: Run) -> Iterable[Result]:

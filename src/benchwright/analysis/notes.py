@@ -13,7 +13,7 @@ from benchwright.analysis.rows import Row
 from benchwright.records import Arrivals, Case, Failure, Metric, Mode, Objective, Result, Run, Status, Value
 from benchwright.units import format_value
 from benchwright.units.numbers import number
-from benchwright.units.objectives import describe, holds
+from benchwright.units.objectives import describe, holds, holds_surely
 
 # A number on its own: no part of a name (p99, float32), of a signed number or of a power of ten.
 _NUMBER = re.compile(r"(?<![\w.,±-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)")
@@ -166,25 +166,25 @@ def describe_means(table: Sequence[Row]) -> str:
 
 def objectives(table: Sequence[Row]) -> list[ObjectiveVerdict]:
     """Every objective as it was read, with the cases that meet it and those that do not."""
-    groups: dict[str, list[tuple[Row, Metric | None, int]]] = {}
+    groups: dict[str, tuple[Objective, list[tuple[Row, Metric | None, int]]]] = {}
     for row in table:
         for bound in row.case.load.objectives:
             metric = row.metrics.get(bound.metric)
             missed = sum(not _keeps(row.case, bound, result) for result in row.ok)
             if row.ok:
-                groups.setdefault(describe(bound, metric), []).append((row, metric, missed))
-    return [_judge_objective(text, found) for text, found in groups.items()]
+                groups.setdefault(describe(bound, metric), (bound, []))[1].append((row, metric, missed))
+    return [_judge_objective(text, bound, found) for text, (bound, found) in groups.items()]
 
 
 def _keeps(case: Case, bound: Objective, result: Result) -> bool:
     """Whether a round keeps the bound; a search has judged it by the rate that it found."""
-    if case.load.find_rate:
-        return result.metric("max_rate") is not None
     metric = result.metric(bound.metric)
-    return metric is not None and holds(bound, metric.estimate.point)
+    if not case.load.find_rate:
+        return metric is not None and holds(bound, metric.estimate.point)
+    return result.metric("max_rate") is not None or (metric is not None and holds_surely(bound, metric.estimate))
 
 
-def _judge_objective(text: str, found: Sequence[tuple[Row, Metric | None, int]]) -> ObjectiveVerdict:
+def _judge_objective(text: str, bound: Objective, found: Sequence[tuple[Row, Metric | None, int]]) -> ObjectiveVerdict:
     met = [(row, metric) for row, metric, missed in found if not missed]
     several = len(found) > 1
     parts = []
@@ -193,7 +193,12 @@ def _judge_objective(text: str, found: Sequence[tuple[Row, Metric | None, int]])
         who = f" by {count}" if several else ""
         shown = [_format_point(metric, row) for row, metric in met]
         parts.append(f"met{who} ({list_some(list(dict.fromkeys(shown)))})")
-    failed = [(row, _describe_miss(row, metric, missed)) for row, metric, missed in found if missed]
+    unsure = [(row, metric) for row, metric, missed in found if missed and _is_unsure(bound, row, metric)]
+    if unsure:
+        shown = [f"{row.label} " * several + f"({_format_point(metric, row)})" for row, metric in unsure]
+        parts.append(f"not surely met{' by' * several} {list_some(shown)}")
+    missing = [one for one in found if one[2] and not _is_unsure(bound, one[0], one[1])]
+    failed = [(row, _describe_miss(row, metric, missed)) for row, metric, missed in missing]
     if failed:
         parts.append(
             f"missed by {list_some([f'{row.label} {why}' for row, why in failed])}"
@@ -201,6 +206,11 @@ def _judge_objective(text: str, found: Sequence[tuple[Row, Metric | None, int]])
             else f"missed {failed[0][1]}"
         )
     return ObjectiveVerdict(objective=text, met=len(met) == len(found), verdict="; ".join(parts))
+
+
+def _is_unsure(bound: Objective, row: Row, metric: Metric | None) -> bool:
+    """Whether a search found no rate though this value keeps its bound: not surely, or another bound was broken."""
+    return bool(row.case.load.find_rate and metric and holds(bound, metric.estimate.point))
 
 
 def _describe_miss(row: Row, metric: Metric | None, rounds: int) -> str:
@@ -213,7 +223,7 @@ def _format_point(metric: Metric | None, row: Row) -> str:
     value = format_value(metric.estimate.point, metric.unit)
     if row.case.load.find_rate and (rate := row.metrics.get("max_rate")):
         return f"{value} at {format_value(rate.estimate.point, rate.unit)}"
-    return value
+    return f"{value} at the lowest rate tried" if row.case.load.find_rate else value
 
 
 def rates(table: Iterable[Row]) -> list[str]:
@@ -227,7 +237,8 @@ def _describe_rates(row: Row) -> str:
     if load.mode is not Mode.OPEN or not drawn or not delivered:
         return ""
     if load.rate is not None:
-        first = f"asked for {format_value(load.rate, '/s')}, drawn"
+        to = "" if load.ramp_to is None else f" going to {format_value(load.ramp_to, '/s')}"
+        first = f"asked for {format_value(load.rate, '/s')}{to}, drawn{' on average' * bool(to)}"
     else:
         first = "searched, drawn" if load.find_rate else "from a trace of"
     how = " (Poisson, each round its own)" if load.arrivals is Arrivals.POISSON and len(drawn) > 1 else ""

@@ -14,7 +14,8 @@ from benchwright.analysis.rows import Row
 from benchwright.records import Mode, Operator
 from benchwright.units.numbers import number
 
-LATENCIES = ("NET latency", "latency_p50")  # what a program tells of its net; else the median of the measured calls
+# What a program tells of its net; else the median of the measured calls; of a task, which is one call, its whole time.
+LATENCIES = ("NET latency", "latency_p50", "wall_time")
 OUTSIDE = "outside operators"
 _DETAIL = "operator_pass"
 _SLOWED = 1.1  # times the measured latency, from which recording is said to have slowed the calls

@@ -12,6 +12,7 @@ from benchwright.records import Result
 from benchwright.records.request_metrics import ERRORS, are_of_requests
 from benchwright.worker.endpoints.traffic import Outcome
 
+UNKNOWN = "unknown"  # the class of a failure that nobody told
 WORDS = {
     Outcome.STATUS: "answered with an error status",
     Outcome.TOO_LONG: "refused as too long",
@@ -48,7 +49,7 @@ class RequestCount:
 
     def __str__(self) -> str:
         failed = sum(kind.count for kind in self.failed)
-        share = f"{failed:,} failed ({100 * failed / self.made:.2g} %)" if failed else "none failed"
+        share = f"{failed:,} failed ({_percent(failed, self.made)} %)" if failed else "none failed"
         return f"{self.made:,} made, {share}"
 
 
@@ -105,7 +106,7 @@ def _count(result: Result) -> tuple[int, Counter[str]]:
     if metric is None or not (told or are_of_requests([each.name for each in result.metrics])):
         return (sum(told.values()), told) if told else (0, Counter())
     failed = round(metric.estimate.point / 100 * metric.count)
-    unknown = Counter({"unknown": failed - told.total()}) if failed > told.total() else Counter[str]()
+    unknown = Counter({UNKNOWN: failed - told.total()}) if failed > told.total() else Counter[str]()
     return metric.count, told + unknown
 
 
@@ -121,6 +122,9 @@ def _told(result: Result) -> Counter[str]:
 
 def _first_message(result: Result, kind: str) -> str:
     first = _mapping(_mapping(result.details.get("errors")).get(kind)).get("first")
+    if kind == UNKNOWN and not first:  # another tool's file may have what they said, though no class
+        reasons = _mapping(_mapping(result.details.get("requests")).get("reasons"))
+        first = next(iter(reasons), "")
     return first if isinstance(first, str) else ""
 
 
@@ -129,5 +133,13 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _words(kind: str) -> str:
+    if kind == UNKNOWN:
+        return "failed"
     outcome = Outcome.__members__.get(kind.upper())
     return WORDS.get(outcome, kind) if outcome is not None else f"failed ({kind})"
+
+
+def _percent(failed: int, made: int) -> str:
+    """A share in two digits; next to all is not all."""
+    share = 100 * failed / made
+    return "100" if failed == made else f"{share:.2g}" if share < 99 else f"{min(share, 99.99):.2f}"

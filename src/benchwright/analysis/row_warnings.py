@@ -19,7 +19,7 @@ def of_two_speeds(rounds: Sequence[Result]) -> Iterator[ResultWarning]:
     if two := groups(medians):
         lower, higher = (format_value(sum(group) / len(group), "s") for group in two)
         seen = f"two speeds seen: {lower} in {len(two[0])} and {higher} in {len(two[1])} of {len(medians)} processes"
-        remedy = "give more --rounds: each process takes one of the two speeds when it starts"
+        remedy = "measure more rounds: each process takes one of the two speeds when it starts"
         yield ResultWarning(code="two-speeds", seen=seen, remedy=remedy)
 
 

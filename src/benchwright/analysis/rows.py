@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchwright import schema
-from benchwright.analysis import instances, row_warnings
+from benchwright.analysis import goals, instances, row_warnings
 from benchwright.analysis.judged_metrics import directions_of, headline_metrics
 from benchwright.errors import OptionError, did_you_mean
 from benchwright.execution.pricing import TIMES
@@ -24,6 +24,7 @@ from benchwright.records import (
     Status,
 )
 from benchwright.records.costs import SHARES
+from benchwright.records.goals import goals_of
 from benchwright.records.quarantine_marks import is_marked
 from benchwright.stats.summary import combine, within_limits
 from benchwright.units import QuantityLimits, limits
@@ -126,7 +127,7 @@ def rows(run: Run, *, held: Container[str] = ()) -> list[Row]:
             key=key,
             case=results[0].case,
             params=params[i],
-            metrics=_combine_metrics([r for r in results if r.status is Status.OK]),
+            metrics=_combine_rounds(results),
             statuses=Counter(r.status for r in results),
             results=tuple(sorted(results, key=lambda r: r.round)),
             beside=tuple(row_warnings.of_threads(results[0].case, [r for r in results if r.status is Status.OK], ok)),
@@ -140,9 +141,8 @@ def rows(run: Run, *, held: Container[str] = ()) -> list[Row]:
 
 def part_row(row: Row, results: Sequence[Result]) -> Row:
     """A row of some of its rounds alone."""
-    ok = [result for result in results if result.status is Status.OK]
     counted = Counter(result.status for result in results)
-    return replace(row, metrics=_combine_metrics(ok), statuses=counted, results=tuple(results), beside=())
+    return replace(row, metrics=_combine_rounds(results), statuses=counted, results=tuple(results), beside=())
 
 
 def machine_names(results: Sequence[Result]) -> list[str]:
@@ -219,6 +219,21 @@ def show_scalar(value: Scalar) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _combine_rounds(results: Sequence[Result]) -> dict[str, Metric]:
+    """Each metric once, over the rounds that have it; of a goal that some round never reached, over all rounds."""
+    found = _combine_metrics([r for r in results if r.status is Status.OK])
+    for name, metric in goals.combine_goals(results).items():
+        found.pop(name, None)  # the mean of the rounds that got there alone would be too good
+        if metric is not None:
+            found[name] = metric
+    return found
+
+
+def count_observed(row: Row) -> int:
+    """How many rounds say what they were asked: those that have numbers, or that looked for a goal until a timeout."""
+    return sum(result.status is Status.OK or bool(goals_of(result)) for result in row.results)
 
 
 def _combine_metrics(results: Sequence[Result]) -> dict[str, Metric]:

@@ -48,8 +48,9 @@ class PreviewedFinding:
     id: str
     case: str
     metric: str
+    unit: str
     verdict: Verdict
-    ratio: float  # after / before
+    ratio: float  # after / before, as the effect of a finding is
     found_at: str
 
 
@@ -198,6 +199,7 @@ def _previewed(finding: Finding) -> PreviewedFinding:
         id=finding.id,
         case=finding.case,
         metric=finding.metric,
+        unit=finding.unit,
         verdict=finding.verdict,
         ratio=finding.effect.point,
         found_at=finding.found_at,

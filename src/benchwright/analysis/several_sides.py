@@ -10,7 +10,7 @@ a simulation of it).
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from benchwright.analysis.comparison import (
@@ -21,11 +21,11 @@ from benchwright.analysis.comparison import (
     drop_chance_changes,
     judge_rows,
 )
-from benchwright.analysis.geomeans import GeometricMean, Points, RatioMember, geometric_means, suite_of
+from benchwright.analysis.geomeans import GeometricMean, Points, RatioMember, geometric_means, is_averaged, suite_of
 from benchwright.analysis.judged_metrics import judged_metrics
 from benchwright.analysis.rows import Row, check_metric_names, pair_rows, rows
 from benchwright.records import Run, Verdict
-from benchwright.records.costs import COSTS
+from benchwright.records.costs import is_cost
 
 RowPair = tuple[Row | None, Row | None]
 
@@ -56,20 +56,36 @@ def judge_columns(
     smallest: float = SMALLEST,
     metrics: Sequence[str] = (),
     held: Container[str] = (),
+    across: Sequence[str] = (),
 ) -> list[JudgedColumn]:
     """Each of the other runs against the baseline. Without `metrics`, those that are judged of each case.
 
-    `held` are the ids of results that were measured in quarantine.
+    `held` are the ids of results that were measured in quarantine. Cases are paired that are equal but for the
+    parameters `across`; of one run against itself, its cases among each other.
     """
     before = rows(baseline, held=held)
     tables = [rows(run, held=held) for run in others]
     check_metric_names(metrics, [row for table in (before, *tables) for row in table])
-    pairs = [tuple(pair_rows(before, table)) for table in tables]
+    is_itself = [run.id for run in others] == [baseline.id]  # its cases are compared among each other
+    pairs = [tuple(_pair(before, table, across, is_itself=is_itself, one_each=len(others) > 1)) for table in tables]
     judged = drop_over_columns([judge_rows(column, smallest=smallest, metrics=metrics) for column in pairs])
+    if across and len(others) > 1:  # a line of several columns has no room for the values of each
+        told = f"paired across {', '.join(across)}"
+        judged = [[replace(row, notes=(*row.notes, told)) if row.metrics else row for row in rows] for rows in judged]
     return [
         JudgedColumn(run=run, pairs=paired, rows=tuple(column), means=tuple(means_of(paired, column, metrics)))
         for run, paired, column in zip(others, pairs, judged, strict=True)
     ]
+
+
+def _pair(
+    before: Sequence[Row], after: Sequence[Row], across: Sequence[str], *, is_itself: bool, one_each: bool
+) -> list[RowPair]:
+    if not across:
+        return pair_rows(before, after)
+    from benchwright.analysis.across import pair_across, pair_within  # few comparisons ask for it
+
+    return pair_within(before, across) if is_itself else pair_across(before, after, across, one_each=one_each)
 
 
 def drop_over_columns(columns: Sequence[Sequence[ComparedRow]]) -> list[list[ComparedRow]]:
@@ -102,9 +118,14 @@ def _members(pair: RowPair, compared: ComparedRow, metrics: Sequence[str]) -> It
     """
     there = [row for row in pair if row is not None]
     judged = {one.name: one.verdict for one in compared.metrics}
-    known = {metric.name: metric.better for row in there for metric in row.metrics.values()}
+    known = {
+        metric.name: metric.better
+        for row in there
+        for metric in row.metrics.values()
+        if is_averaged(metric.name, metric.unit)
+    }
     for name in dict.fromkeys([*judged, *(metrics or judged_metrics(known))]):
-        if name in known and name not in COSTS:
+        if name in known and not is_cost(name):
             before, after = (_points(row, name) if row and not row.is_held else () for row in pair)
             verdict = judged.get(name, Verdict.UNCLEAR)
             yield RatioMember(suite_of(there[0].name), name, known[name], before, after, verdict)

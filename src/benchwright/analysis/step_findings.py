@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import stdev
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,10 @@ from benchwright.analysis.timeline import Moment, timeline
 from benchwright.errors import FetchError, TargetError
 from benchwright.records import Better, Estimate, Result, Run
 from benchwright.records.findings import Finding, Suspect, verdict_of
+from benchwright.records.request_metrics import is_share_of_failures
 from benchwright.stats.distributions import student_quantile
+from benchwright.stats.shares import difference_interval
+from benchwright.stats.summary import combine
 from benchwright.store import Series, Store
 from benchwright.vcs.history import History
 
@@ -22,10 +25,14 @@ if TYPE_CHECKING:
     from benchwright.stats.changepoint import Change
     from benchwright.stats.drift_sizes import SlopeSize
 
+Detect = Callable[..., "list[Change]"]
+
 METHOD = "change points of the series"
 COMMITS = 5000  # of a repository, the newest: those further back stand in order of time
 _NEAR = 2  # runs on either side of a change that count as its place
 _LARGEST = 300.0  # of half an interval's logarithm: beyond, nothing is known
+_PERCENT = 100.0
+_SMALLEST_EFFECT = 1e-9  # one plus a difference; where every request failed and none does any more that would be zero
 _PROBABLE = 0.01  # a position below this is none
 
 
@@ -38,9 +45,18 @@ class ExaminedSeries:
     changes: tuple[Change, ...]
     drifts: tuple[SlopeSize, ...] = ()
 
+    @property
+    def is_share(self) -> bool:
+        """Whether its changes are differences of a share, not ratios."""
+        return is_share_of_failures(self.series.metric, self.series.unit)
+
     def values_without_drift(self) -> list[float]:
-        """The values of the series without its drifts: what they would be if only steps had happened."""
-        return [moment.estimate.point / self.drift_factor(i) for i, moment in enumerate(self.moments)]
+        """The values of the series, as they are judged, without its drifts: as if only steps had happened."""
+        return [self.as_judged(moment.estimate.point) / self.drift_factor(i) for i, moment in enumerate(self.moments)]
+
+    def as_judged(self, value: float) -> float:
+        """A value on the scale of which ratios are judged: of a share its exponential, so that differences are."""
+        return math.exp(value / _PERCENT) if self.is_share else value
 
     def with_drift(self, change: Change) -> Change:
         """A change of these values with the levels that it has among the drifts."""
@@ -57,6 +73,25 @@ class ExaminedSeries:
         places = [i for i, _ in positions(change, len(self.moments))]
         low, high = max(0, min(places) - _NEAR), max(places) + _NEAR
         return tuple(dict.fromkeys(moment.run for moment in self.moments[low : high + 1]))
+
+
+def examine_series(
+    series: Series, moments: Sequence[Moment], *, smallest: float, detect: Detect
+) -> ExaminedSeries | None:
+    """Looks for steps and drifts in a series; None where it has no ratios, or is a share that was always the same.
+
+    The share of requests that failed has steps only.
+    """
+    seen = ExaminedSeries(series=series, moments=tuple(moments), changes=())
+    values = seen.values_without_drift()
+    if not values or min(values) <= 0.0 or (seen.is_share and min(values) == max(values)):
+        return None
+    if seen.is_share:
+        return replace(seen, changes=tuple(detect(values, smallest=smallest)))
+    from benchwright.stats.drift import examine
+
+    trend = examine(values, smallest=smallest, detect=detect)
+    return replace(seen, changes=trend.changes, drifts=trend.drifts)
 
 
 def make_step_finding(seen: ExaminedSeries, change: Change, *, repository: History | None, found_at: str) -> Finding:
@@ -153,10 +188,39 @@ def _sizes(seen: ExaminedSeries, change: Change) -> dict[str, Any]:
     values = [moment.estimate.point for moment in seen.moments]
     start = max((c.index for c in seen.changes if c.index < change.index), default=0)
     end = min((c.index for c in seen.changes if c.index > change.index), default=len(values))
+    if seen.is_share:
+        return _sizes_of_share(change, [seen.moments[start : change.index], seen.moments[change.index : end]])
     sides = values[start : change.index], values[change.index : end]
     before, after = (_level(point, side) for point, side in zip((change.before, change.after), sides, strict=True))
     effect = Estimate(point=change.effect, low=change.low, high=change.high, method="ratio of the levels")
     return {"before": before, "after": after, "effect": effect}
+
+
+def _sizes_of_share(change: Change, sides: Sequence[Sequence[Moment]]) -> dict[str, Any]:
+    """The levels in per cent, and one plus their difference, of a change in exponentials of shares.
+
+    The interval of the difference holds that of the change, and what the intervals of both levels say (`shares`): runs
+    without a single failure do not scatter, and yet something may fail.
+    """
+    levels = [_PERCENT * math.log(level) for level in (change.before, change.after)]
+    before, after = (_level_of_share(point, side) for point, side in zip(levels, sides, strict=True))
+    point, low, high = (1.0 + math.log(each) for each in (change.effect, change.low, change.high))
+    if (ends := difference_interval(before, after)) is not None:
+        low, high = min(low, 1.0 + ends[0] / _PERCENT), max(high, 1.0 + ends[1] / _PERCENT)
+    point, low, high = (min(max(each, _SMALLEST_EFFECT), 2.0) for each in (point, low, high))
+    effect = Estimate(point=point, low=low, high=high, method="one plus the difference of the levels")
+    return {"before": before, "after": after, "effect": effect}
+
+
+def _level_of_share(point: float, side: Sequence[Moment]) -> Estimate:
+    """The level with its 95 % interval over the runs, within 0 and 100 %; none where there is one run only."""
+    point, count = min(max(point, 0.0), _PERCENT), len(side)
+    together = combine([moment.estimate for moment in side])
+    if count < 2 or together.low is None or together.high is None:
+        return Estimate(point=point, low=None, high=None, method="one run")
+    low = max(point - (together.point - together.low), 0.0)
+    high = min(point + (together.high - together.point), _PERCENT)
+    return Estimate(point=point, low=low, high=high, method=f"over {count} runs")
 
 
 def _level(point: float, side: Sequence[float]) -> Estimate:

@@ -18,9 +18,11 @@ from benchwright.analysis.price_changes import find_price_change, price_bases
 from benchwright.analysis.rows import combine_estimates
 from benchwright.analysis.timeline import RoundPoint, combine_rounds, rounds_by_run
 from benchwright.records import Better, Estimate, Result, Verdict
-from benchwright.records.costs import COSTS, MONEY
+from benchwright.records.costs import is_cost, is_money
 from benchwright.records.findings import Finding
+from benchwright.records.request_metrics import is_share_of_failures
 from benchwright.stats.compare import RatioComparison, compare
+from benchwright.stats.shares import compare_shares
 from benchwright.units import limits
 
 
@@ -33,7 +35,7 @@ class TrendStep:
     revision: str
     rounds: int
     estimate: Estimate
-    change: float | None  # 0.02 is two per cent more; None for the first, and where a value is not positive
+    change: float | None  # 0.02 is two per cent more, of shares two points; None for the first, and without a ratio
     verdict: Verdict  # of the change; UNCLEAR for the first
     why: str
     is_held: bool = False  # measured in quarantine: neither it nor the run after it is judged
@@ -69,12 +71,18 @@ class JudgementContext:
 
 
 def trend_steps(points: Iterable[RoundPoint], judging: JudgementContext, *, most: int) -> list[TrendStep]:
-    """The newest `most` runs that have ok points in a series, oldest first."""
-    runs = list(rounds_by_run(points).values())[-most - 1 :]
+    """The newest `most` runs that have ok points in a series, oldest first.
+
+    A run that measured several revisions against each other (`ab`, `bisect`) has no value of its own, and no place.
+    """
+    told = rounds_by_run(points).values()
+    runs = [run for run in told if len({point.revision for point in run}) == 1][-most - 1 :]
     changes = [_compare_neighbours(before, after, judging) for before, after in itertools.pairwise(runs)]
     made = [_step(run, change, judging) for run, change in zip(runs, [None, *changes], strict=False)]
-    steps = [_with_change(step, before) for step, before in zip(made, [None, *made], strict=False)]
-    if judging.metric in MONEY:
+    by_difference = is_share_of_failures(judging.metric, judging.unit)
+    add_change = _with_difference if by_difference else _with_change
+    steps = [add_change(step, before) for step, before in zip(made, [None, *made], strict=False)]
+    if is_money(judging.metric):
         results = [_results_of(run, judging) for run in runs]
         steps = [_with_price(*each) for each in zip(steps, results, [[], *results], strict=False)]
     return steps[-most:]
@@ -93,6 +101,11 @@ def _with_price(step: TrendStep, results: Sequence[Result], before: Sequence[Res
     return replace(step, price_change=change.factor - 1, change_at_one_price=beside)
 
 
+def _with_difference(step: TrendStep, before: TrendStep | None) -> TrendStep:
+    """The step of a share, which may be zero: its change is the difference, 0.02 for two points more."""
+    return step if before is None else replace(step, change=(step.estimate.point - before.estimate.point) / 100)
+
+
 def _with_change(step: TrendStep, before: TrendStep | None) -> TrendStep:
     """The step with its change from the level shown before to the level shown; the verdict is of the rounds."""
     if before is None or min(before.estimate.point, step.estimate.point) <= 0.0:
@@ -109,8 +122,12 @@ def _compare_neighbours(
     before: Sequence[RoundPoint], after: Sequence[RoundPoint], judging: JudgementContext
 ) -> RatioComparison:
     first, second = ([p.estimate for p in run] for run in (before, after))
-    seen = compare(first, second, better=judging.better, smallest=SMALLEST)
-    found = judge_by_size(seen, judging.metric, judging.better, first, second)
+    if is_share_of_failures(judging.metric, judging.unit):
+        shares = (_combine(run, judging) for run in (before, after))
+        seen = found = compare_shares(*shares, better=judging.better, smallest=SMALLEST)
+    else:
+        seen = compare(first, second, better=judging.better, smallest=SMALLEST)
+        found = judge_by_size(seen, judging.metric, judging.better, first, second)
     if held := notes.describe_held(_held_sides(before, after, judging)):
         return found._replace(verdict=Verdict.UNCLEAR, why=held)
     if judging.metric in TOTALS:
@@ -147,7 +164,7 @@ def _step(points: Sequence[RoundPoint], change: RatioComparison | None, judging:
 
 
 def _combine(points: Sequence[RoundPoint], judging: JudgementContext) -> Estimate:
-    if judging.metric in COSTS:
+    if is_cost(judging.metric):
         return combine_estimates(judging.metric, judging.unit, [point.estimate for point in points])
     return combine_rounds(points, limits(judging.metric, judging.unit))
 

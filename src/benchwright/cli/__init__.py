@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 # heading -> verb -> (module, one line). The module holds a click command named `command`.
 HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
+    "Begin": {
+        "init": ("benchwright.cli.verbs.init", "Find what there is to measure here; write benchwright.toml."),
+        "completion": ("benchwright.cli.verbs.completion", "Let bash, zsh or fish complete these commands."),
+    },
     "Measure": {
         "run": ("benchwright.cli.verbs.run", "Measure targets; print a table, save a run."),
+        "tune": ("benchwright.cli.verbs.tune", "The best of many configurations, in a race with a stated error."),
         "ab": ("benchwright.cli.verbs.ab", "Control against treatment, in interleaved pairs."),
         "bisect": ("benchwright.cli.verbs.bisect", "The commit behind a change, found despite noise."),
         "watch": ("benchwright.cli.verbs.watch", "Every new commit of a repository: build, measure, judge, tell."),
@@ -88,6 +93,7 @@ HEADINGS: dict[str, dict[str, tuple[str, str]]] = {
 }
 VERBS = {verb: entry for verbs in HEADINGS.values() for verb, entry in verbs.items()}
 
+COMPLETE = "__complete"  # asked by the scripts of `benchwright completion`, while somebody types
 INTERRUPTED = "benchwright: interrupted\n"
 HELP = """\
 Usage: benchwright [OPTIONS] COMMAND [ARGS]...
@@ -113,6 +119,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if argv[0] == "--version":
         sys.stdout.write(f"benchwright {VERSION}\n")
         return 0
+    if argv[0] == COMPLETE:
+        from benchwright.cli.completion import answer
+
+        return answer(argv[1:])
     return _run_verb(argv)
 
 
@@ -194,7 +204,11 @@ def _run_verb(argv: list[str]) -> int:
 
     gc.disable()  # what is imported now stays: collecting in between costs milliseconds and finds nothing
     host = None
-    if argv[0] == "run" and not any(word.startswith(("--help", "--host", "--lab")) for word in argv):
+    if (
+        argv[0] == "run"
+        and sys.platform != "win32"
+        and not any(word.startswith(("--help", "--host", "--lab")) for word in argv)
+    ):
         from benchwright.execution.hosts.local import LocalHost
 
         host = LocalHost()

@@ -17,6 +17,9 @@ from benchwright.errors import BenchwrightError, OptionError, did_you_mean
 if TYPE_CHECKING:
     from benchwright.execution.hosts.local import LocalHost
 
+# Verbs that start workers, which Windows cannot: they need pipes that a child inherits, and process groups.
+MEASURING = frozenset(("run", "tune", "ab", "watch", "bisect", "agent", "harness", "repo-driver", "perfzero", "driver"))
+
 
 def dispatch(argv: list[str], host: LocalHost | None = None) -> int:
     """Runs `argv[0]` with the rest. A verb that measures finds `host` as its context's object."""
@@ -99,5 +102,10 @@ def _run(verb: str, rest: list[str], host: LocalHost | None) -> int:
     allow_interrupt()
     # Not `command.main`, which would turn a closed pipe into exit 1.
     with command.make_context(f"benchwright {verb}", rest, obj=host) as context:
+        if verb in MEASURING and sys.platform == "win32":
+            raise OptionError(
+                f"'benchwright {verb}' measures on Linux and macOS, not on Windows itself",
+                remedy="measure in WSL 2, or on another machine with --store FILE, and look at its results here",
+            )
         code = command.invoke(context)
     return code if isinstance(code, int) else 0

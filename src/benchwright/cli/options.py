@@ -14,6 +14,7 @@ import click
 from benchwright import config
 
 F = TypeVar("F", bound=Callable[..., Any])
+COMMAND = "benchwright.command"  # in the context of `run`: what followed `--`
 
 
 def store_option(function: F) -> F:

@@ -18,10 +18,11 @@ from benchwright.events import (
     Followed,
     Noted,
     Planned,
+    Raced,
     Reached,
     Staged,
 )
-from benchwright.units import format_value
+from benchwright.units import format_probability, format_value
 
 QUIET = 60.0  # seconds after which a pipe is told how far a stage is
 
@@ -33,8 +34,11 @@ class ProgressLine:
         self._stream, self._shown = stream, stream.isatty() and os.environ.get("TERM") != "dumb"
         self._total = self._done = 0
         self._begin = time.monotonic()
+        self._ended = 0  # processes since then
+        self._pace, self._last = 0.0, self._begin  # seconds of one process, and when the last one ended
         self._label, self._doubt = "", ""
         self._ends: float | None = None  # the instant at which a precision is expected to be reached
+        self._race: Raced | None = None
         self._said: float | None = None  # when the last stage, or word of it, was told to a pipe
 
     def __call__(self, event: Event) -> None:
@@ -54,13 +58,15 @@ class ProgressLine:
             case Planned(total=total, done=done):
                 self._total, self._done = total, done
                 if not done:
-                    self._begin = time.monotonic()
+                    self._begin, self._ended = time.monotonic(), 0
             case ExpectedTime(processes=total, seconds=seconds, reached=reached, guessed=guessed):
                 self._total = max(total, self._done)
                 self._ends = time.monotonic() + seconds
                 self._doubt = "" if reached else " at most, and perhaps not as precise as asked"
                 if guessed:
                     self._doubt = ", a guess until the first process has ended"
+            case Raced():
+                self._race = event
             case Began(case=case, round=number):
                 chosen = " ".join(f"{k}={v}" for k, v in case.params.items())
                 self._label = f"{case.name} {chosen} round {number + 1}"
@@ -68,7 +74,8 @@ class ProgressLine:
             case Reached(phase=phase):
                 self._draw(phase)
             case Ended():
-                self._done += 1
+                self._done, self._ended, self._last = self._done + 1, self._ended + 1, time.monotonic()
+                self._pace = (self._last - self._begin) / self._ended
                 if self._said is not None and time.monotonic() - self._said > QUIET:
                     self._stage(f"{self._done} of {self._total} measured{self._left()}")
 
@@ -92,15 +99,20 @@ class ProgressLine:
             self._stream.flush()
 
     def _draw(self, phase: str) -> None:
+        if self._race is not None:
+            self._write(f"[{self._done + 1} of at most {self._total}] {phase}{_describe_race(self._race)}")
+            return
         # On a narrow terminal the end is cut off: what a person waits for comes before names that they know.
         self._write(f"[{self._done + 1}/{self._total}] {phase}{self._left()}: {self._label}")
 
     def _left(self) -> str:
         if self._ends is not None:  # a plan that changes with what was seen knows better than what is past
             return f", about {format_value(max(0.1, self._ends - time.monotonic()), 's', 2)} left{self._doubt}"
-        if not self._done:
+        if not self._ended:
             return ""
-        seconds = (time.monotonic() - self._begin) / self._done * (self._total - self._done)
+        # What goes on now may take longer than those before it, and never less than nothing.
+        after, going = self._total - self._done - 1, self._pace - (time.monotonic() - self._last)
+        seconds = max(0.1, self._pace * max(0, after) + max(0.0, going))
         return f", about {format_value(seconds, 's', 2)} left"
 
     def _write(self, text: str) -> None:
@@ -108,3 +120,11 @@ class ProgressLine:
             width = shutil.get_terminal_size().columns - 1  # a line that wraps could not be cleared
             self._stream.write(f"\r\033[K{text if len(text) <= width else text[: width - 1] + '…'}")
             self._stream.flush()
+
+
+def _describe_race(race: Raced) -> str:
+    """Who leads and how surely, how many are in the race, who left last, in the order in which it is looked for."""
+    left = f", {format_value(max(0.1, race.seconds), 's', 2)} left" if race.seconds is not None else ""
+    leads = f": {race.leader} leads ({format_probability(race.probability)})" if race.leader else ": nobody leads yet"
+    last = f"; last {race.last}" if race.last else ""
+    return f"{left}{leads}; {race.racing} in the race, {race.left} out{last}"

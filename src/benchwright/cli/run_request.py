@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import click
+from click.core import ParameterSource
+
 from benchwright.cli.endpoint_options import add_endpoint_settings
+from benchwright.cli.options import COMMAND
 from benchwright.errors import OptionError
 from benchwright.execution.hosts import AnyHost
 from benchwright.execution.session import MONITORS, Plan
@@ -17,6 +22,7 @@ from benchwright.workflows import arguments
 if TYPE_CHECKING:
     from benchwright.execution.hosts.cloud_fleet import CloudFleet
     from benchwright.workflows.lab.submission import LabRequest
+    from benchwright.workflows.resumption import BegunRun
 
 
 def request_of(given: Mapping[str, Any], command: list[str]) -> Request:
@@ -35,6 +41,8 @@ def _plain_request(given: Mapping[str, Any], command: list[str]) -> Request:
         workers=arguments.parse_list(given["workers"], arguments.whole("--workers"), "--workers"),
         copies=arguments.parse_list(given["copies"], arguments.copies, "--copies"),
         rates=_rates(given["rate"]),
+        processes=arguments.process_counts(given["processes"]),
+        launcher=given["launcher"],
         params=arguments.parameter_lists(given["param"]),
         options=arguments.pairs(given["option"], "--option"),
         inputs=Inputs(
@@ -50,6 +58,29 @@ def _plain_request(given: Mapping[str, Any], command: list[str]) -> Request:
         tags=given["tag"],
         elsewhere=(bool(given["host"]) and given["host"] != "local") or given["lab"] is not None,
     )
+
+
+def repeat_given(context: click.Context, given: dict[str, Any]) -> tuple[dict[str, Any], BegunRun | None]:
+    """The values of the flags; where `--resume RUN` names no target, those that RUN was begun with, and that run.
+
+    What is typed now stands beside them: `--retries 2`, `--json`. The store is the one in which RUN was found.
+    """
+    if not given["resume"] or given["targets"] or context.meta.get(COMMAND):
+        return given, None
+    from benchwright.workflows.resumption import find_begun
+
+    begun = find_begun(given["resume"], given["store"])
+    try:
+        then = context.command.make_context("run", list(begun.words))
+    except click.UsageError as error:
+        raise OptionError(
+            f"run {begun.run.id} was begun by `{begun.line}`, which is not understood now: {error.format_message()}",
+            remedy="write the command line anew, with --resume",
+        ) from None
+    context.meta[COMMAND] = then.meta.get(COMMAND, [])
+    typed = {name for name in given if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    again = {**then.params, **{name: given[name] for name in typed}}
+    return {**again, "store": given["store"], "resume": begun.run.id}, begun
 
 
 def plan_of(given: Mapping[str, Any], host: AnyHost | None = None, fleet: CloudFleet | None = None) -> Plan:
@@ -83,6 +114,12 @@ def plan_of(given: Mapping[str, Any], host: AnyHost | None = None, fleet: CloudF
 
 def _in_environment(plan: Plan, given: Mapping[str, Any]) -> Plan:
     """The plan with the environment that its machines are to have, where one is asked for."""
+    from benchwright.targets.asv.config import is_config
+
+    if any(map(is_config, given["targets"])):
+        from benchwright.cli.targets import surroundings_of
+
+        return replace(plan, surroundings=surroundings_of(given))
     others = [f"--{name}" for name in ("install", "constraint", "wheels") if given[name]]
     if not given["environment"]:
         if others:

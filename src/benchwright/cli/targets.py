@@ -28,6 +28,15 @@ DEVICE = click.option(
 )
 BATCH_SIZE = click.option("--batch-size", default="1", metavar="N,M", help="Items per call.")
 WORKERS = click.option("--workers", default="1", metavar="N,M", help="Threads that issue calls, per copy.")
+PROCESSES = click.option(
+    "--processes", metavar="N,M", help="Processes that a launcher starts of a task or a command; speed-up is shown."
+)
+LAUNCHER = click.option(
+    "--launcher",
+    default="",
+    metavar="NAME|TEMPLATE",
+    help="What starts these processes: torchrun, mpirun, or words with {processes} in them. Default: the task's own.",
+)
 PARAM = click.option("--param", multiple=True, metavar="NAME=A,B", help="A callable's own parameter.")
 OPTION = click.option("--option", multiple=True, metavar="NAME=VALUE", help="Handed to the runtime.")
 DURATION = click.option(
@@ -58,8 +67,9 @@ _ONE_HOST = click.option(
 )
 BUDGET = click.option(
     "--budget",
-    metavar="5USD",
-    help="What machines of clouds may cost together; nothing is started that would exceed it.",
+    metavar="AMOUNT",
+    help="What may be spent: 5USD on machines of clouds together, of which none is started that would exceed it; "
+    "of `tune` also time, 10m.",
 )
 LEASE = click.option(
     "--lease",
@@ -87,7 +97,22 @@ WHEELS = click.option(
     metavar="FOLDER",
     help="Packages come from the wheels in this folder, which are sent along: no index is asked.",
 )
-_OPTIONS = (RUNTIME, DEVICE, BATCH_SIZE, WORKERS, PARAM, OPTION, DURATION, SAMPLES, WARMUP, TIMEOUT, CPUS, TAG)
+_OPTIONS = (
+    RUNTIME,
+    DEVICE,
+    BATCH_SIZE,
+    WORKERS,
+    PROCESSES,
+    LAUNCHER,
+    PARAM,
+    OPTION,
+    DURATION,
+    SAMPLES,
+    WARMUP,
+    TIMEOUT,
+    CPUS,
+    TAG,
+)
 _BUILDING = (
     click.option("--repo", default=".", show_default=True, metavar="FOLDER", help="The git or Mercurial repository."),
     click.option("--build", default="", metavar="COMMAND", help="Run in each revision's own copy and environment."),
@@ -119,7 +144,9 @@ _BUILDING = (
 
 def target_options(function: F) -> F:
     """Adds targets and how each is measured; `request_of` and `cpus_of` read the values."""
-    return click.argument("targets", nargs=-1, metavar="TARGET...")(_add_options(_OPTIONS, endpoint_options(function)))
+    return click.argument("targets", nargs=-1, metavar="[TARGET]...")(
+        _add_options(_OPTIONS, endpoint_options(function))
+    )
 
 
 def build_options(function: F) -> F:
@@ -146,6 +173,8 @@ def request_of(given: Mapping[str, Any], command: Sequence[str] = ()) -> Request
         devices=read_words(given["device"], "--device"),
         batch_sizes=arguments.parse_list(given["batch_size"], arguments.whole("--batch-size"), "--batch-size"),
         workers=arguments.parse_list(given["workers"], arguments.whole("--workers"), "--workers"),
+        processes=arguments.process_counts(given["processes"]),
+        launcher=given["launcher"],
         params=arguments.parameter_lists(given["param"]),
         options=arguments.pairs(given["option"], "--option"),
         load=Load(

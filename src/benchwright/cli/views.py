@@ -11,21 +11,38 @@ from pathlib import Path
 import click
 
 from benchwright import config, schema
-from benchwright.cli.options import F, smallest_option
-from benchwright.records import Run, Status
+from benchwright.cli.options import F, only_one, smallest_option
+from benchwright.records import Run, is_sound
 from benchwright.store import open_configured_store
 from benchwright.system.masking import mask_url
 
 
 def scaling_options(function: F) -> F:
-    """Adds `--objective`, which only the view of the scaling has."""
-    return click.option(
-        "--objective",
-        "objectives",
-        multiple=True,
-        metavar="'p99<20ms'",
-        help="A bound that must hold: also the highest throughput of the cases that keep it. Repeatable.",
-    )(function)
+    """Adds `--objective`, `--metric` and `--kind`, which only the view of the scaling has."""
+    for option in (
+        click.option(
+            "--kind",
+            type=click.Choice(["strong", "weak"]),
+            help="Kind of scaling: strong, all processes together do the same work; weak, each does as much as one "
+            "alone. Default: what the task says.",
+        ),
+        click.option(
+            "--metric",
+            "metrics",
+            multiple=True,
+            metavar="NAME",
+            help="The metric to judge; of a speed-up, the one that says how fast it is.",
+        ),
+        click.option(
+            "--objective",
+            "objectives",
+            multiple=True,
+            metavar="'p99<20ms'",
+            help="A bound that must hold: also the highest throughput of the cases that keep it. Repeatable.",
+        ),
+    ):
+        function = option(function)
+    return function
 
 
 def operator_options(function: F) -> F:
@@ -47,11 +64,21 @@ def operator_options(function: F) -> F:
 
 
 def show_scaling(
-    run: str, *, objectives: Sequence[str], output: Path | None, force: bool, store: str | None, as_json: bool
+    run: str,
+    *,
+    objectives: Sequence[str],
+    metrics: Sequence[str],
+    kind: str | None,
+    output: Path | None,
+    force: bool,
+    store: str | None,
+    as_json: bool,
 ) -> None:
-    """Prints throughput against latency of the run's cases, and which of them to choose for what."""
+    """Prints throughput against latency of the run's cases, speed-ups by processes, and what to choose for what."""
     from benchwright.analysis.rows import rows
     from benchwright.analysis.scaling import advice, cautions
+    from benchwright.analysis.speedup import find_speedups
+    from benchwright.errors import OptionError
     from benchwright.exchange.named_runs import find_runs
     from benchwright.report.ascii import spell
     from benchwright.report.terminal import scaling_json, scaling_text
@@ -66,14 +93,21 @@ def show_scaling(
     (found,) = find_runs(run, lambda: open_configured_store(store), read_runs)[:1]
     table = rows(found)
     chosen, doubts = advice(table, bounds), cautions(table)
+    faster = find_speedups(table, metric=only_one(metrics, "--metric", "a speed-up is by one metric"), kind=kind or "")
+    if not faster and (metrics or kind):
+        raise OptionError(
+            f"{'--metric' if metrics else '--kind'} is for a speed-up, and no cases of {found.id} differ in processes",
+            remedy="measure with --processes 1,2,4",
+        )
     if output is not None:
         latency = next((bound.metric for bound in bounds if bound.metric.startswith("latency")), "latency_p50")
-        write_scaling(table, output, latency=latency)
+        write_scaling(table, output, latency=latency, speedups=faster)
     if as_json:
-        click.echo(scaling_json(found, chosen, doubts, picture=output))
+        click.echo(scaling_json(found, chosen, doubts, speedups=faster, picture=output))
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
-    click.echo(spell(sys.stdout, scaling_text(table, chosen, doubts, picture=output, width=width)))
+    told = scaling_text(table, chosen, doubts, speedups=faster, picture=output, width=width)
+    click.echo(spell(sys.stdout, told))
 
 
 def show_operators(
@@ -136,9 +170,10 @@ def show_outcome(run: Run, *, as_json: bool, save: bool, store: str | None, repo
     else:
         from benchwright.report.footer import next_steps
         from benchwright.report.table import print_run
+        from benchwright.store import find_place
 
         flags = f"--store {shlex.quote(mask_url(store))}" if store else ""
-        saved = _find_place(config.store_url(store)) if save else ""
+        saved = find_place(config.store_url(store)) if save else ""
         print_run(run, next_steps=next_steps(run, saved=saved, flags=flags) if save else "", saved=save)
     if report:
         from benchwright.report.html import write_html
@@ -149,21 +184,12 @@ def show_outcome(run: Run, *, as_json: bool, save: bool, store: str | None, repo
             click.echo(f"report: {report}")
 
 
-def _find_place(url: str) -> str:
-    """Returns where the run is kept now: a server may have been away."""
-    if not url.startswith(("http://", "https://")):
-        return mask_url(url)
-    from benchwright.store.remote import sender
-
-    return sender.place_of(url)
-
-
 def exit_code(run: Run) -> int:
     """0 when every case was measured and every objective met; 130 when interrupted or cancelled; else 1."""
     from benchwright.execution.instrument import OBJECTIVE_MISSED
 
     if any(r.error is not None and r.error.kind in ("interrupted", "cancelled") for r in run.results):
         return 130
-    failed = any(r.status is not Status.OK for r in run.results)
+    failed = not all(map(is_sound, run.results))
     missed = any(w.code == OBJECTIVE_MISSED for r in run.results for w in r.warnings)
     return 1 if failed or missed else 0

@@ -23,6 +23,7 @@ from benchwright.records import Case, Failure, Mode, Profile, Samples, Status
 from benchwright.units import format_value
 from benchwright.worker import channel
 from benchwright.worker.channel import PROTOCOL, Frame, Job
+from benchwright.worker.endpoints.wire import hide_key
 
 LOAD_ALLOWANCE = 300.0  # seconds for loading, before warm-up and measuring begin to count
 UNKNOWN = 3600.0  # seconds for a count of calls, of which nobody knows how long they take
@@ -36,13 +37,9 @@ _EARLY = ("starting", "loading", "warming")  # the phases before a copy is ready
 INTERRUPTED = "interrupted"  # the kind of failure that Ctrl-C makes
 _OUT_OF_TURN = "does the measured code write to the worker's line?"
 # What a worker says, and what it must be doing then: see `worker.main.work`.
-_BEFORE = {
-    "loading": ("starting",),
-    "warming": ("loading",),
-    "ready": ("warming",),
-    "done": ("measuring",),
-    "measured": ("done",),
-}
+_BEFORE = {"loading": "starting", "warming": "loading", "ready": "warming", "done": "measuring", "measured": "done"}
+# What says how long a benchmark may take, beside --timeout, by its runtime.
+_TIMEOUT_OF = {"asv": ", or say more where the benchmark is: `timeout`, default_benchmark_timeout"}
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
@@ -218,11 +215,11 @@ class Attempt:
 
             if known := message.data.get("details"):
                 copy.ready.setdefault("details", known)
-            raise _BrokenError(Status.FAILED, frames.failure_of(message), copy)
+            raise _BrokenError(*frames.end_of(message), copy)
         if message.kind == "live":  # a word from what is measured, while it is measured
             self._on_phase(str(message.data["text"]))
             return
-        if copy.phase not in _BEFORE[message.kind]:
+        if copy.phase != _BEFORE[message.kind]:
             raise ChannelError(f"the worker sent {message.kind!r} while it was {copy.phase}", remedy=_OUT_OF_TURN)
         copy.phase = message.kind
         if message.kind == "ready":
@@ -243,22 +240,22 @@ class Attempt:
             copy.worker.tell(Frame(kind="end", data={}))  # for who ends what all of them used
         for copy in self._copies:
             copy.worker.end(LEAVE_GRACE if copy.ready.get("pids") else GRACE)
-        tail = self._copies[0].worker.log_tail()
+        tail = hide_key(self._copies[0].worker.log_tail(), self._case.target.options)
         return AttemptOutcome(status=Status.OK, answers=tuple(answers), observation=self._observation, log_tail=tail)
 
     def _break_off(self, status: Status, failure: Failure, guilty: WorkerCopy | None = None) -> AttemptOutcome:
         self._stop_watching()  # what was seen until now counts
         for copy in self._copies:
             copy.worker.end(0)
-        tails = [copy.worker.log_tail().strip() for copy in ([guilty] if guilty else self._copies)]
-        told = replace(self._blame_memory_limit(failure, guilty), log_tail=tails[0] if tails else "")
-        known = guilty.ready.get("details", {}) if guilty else {}
+        teller = guilty or next(iter(self._copies), None)
+        tail = hide_key(teller.worker.log_tail().strip(), self._case.target.options) if teller else ""
+        told = replace(self._blame_memory_limit(failure, guilty), log_tail=tail)
         return AttemptOutcome(
             status=status,
             failure=told,
             observation=self._observation,
             log_tail=told.log_tail,
-            details=known,
+            details=guilty.ready.get("details", {}) if guilty else {},
             early=guilty is None or guilty.phase in _EARLY,
         )
 
@@ -274,7 +271,8 @@ class Attempt:
         late = [copy for copy in self._copies if copy.phase != until]
         phases = sorted({copy.phase for copy in late})
         message = f"no answer within {timeout(self._case):g} s; the worker was {', '.join(phases)}"
-        failure = Failure(kind="timeout", message=message, remedy="give --timeout more seconds")
+        remedy = f"give --timeout more seconds{_TIMEOUT_OF.get(self._case.target.runtime, '')}"
+        failure = Failure(kind="timeout", message=message, remedy=remedy)
         return _BrokenError(Status.TIMEOUT, failure, late[0])
 
     # ---- watching from outside ----
@@ -329,7 +327,7 @@ def timeout(case: Case) -> float:
         LOAD_ALLOWANCE
         + _serve_patience(case)
         + (5.0 if load.warmup is None else load.warmup)
-        + measuring * (20 if load.find_rate else 2)
+        + (20 * max(60.0, measuring) if load.find_rate else 2 * measuring)  # a search ends before by itself
     )
 
 

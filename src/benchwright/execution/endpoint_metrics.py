@@ -15,6 +15,7 @@ import numpy as np
 from benchwright.execution.attempt import CopyAnswer
 from benchwright.records import Better, Case, Estimate, Metric, Objective, Samples
 from benchwright.stats import summary
+from benchwright.stats.shares import estimate_share
 from benchwright.units import objectives as bounds
 from benchwright.worker.endpoints.dialect import TEXT
 from benchwright.worker.endpoints.reading import NEVER
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 TOKENS = "tokens"  # the unit
 QUANTILES = (50, 90, 99)
-MOST_GAPS = 200_000  # gaps that an interval is computed from: evenly chosen, when there are more
-_Z = 1.959964  # 95 % of a normal distribution, both sides
+MOST_GAPS = 200_000  # gaps that are used at most: chosen from everywhere, when there are more
+_FIRST = ("ttft", "ttft_any", "ttft_scheduled", "e2e", "e2e_scheduled")  # an answer without any of it keeps no bound
 
 
 def derive(case: Case, answers: Sequence[CopyAnswer], percentiles: Sequence[float]) -> list[Metric]:
@@ -167,8 +168,14 @@ def _gap_metrics(requests: Requests, percentiles: Sequence[float]) -> list[Metri
 
 
 def _thin(values: Floats) -> Floats:
-    step = math.ceil(values.size / MOST_GAPS) if values.size else 1
-    return values[::step]
+    """As many values as are used, in their order: one of each stretch, at a place drawn by lot.
+
+    Every n-th would be, of answers of equal lengths, always the gap at the same place of the answer.
+    """
+    if values.size <= MOST_GAPS:
+        return values
+    edges = np.linspace(0, values.size, MOST_GAPS + 1).astype(np.int64)
+    return values[np.random.default_rng(0).integers(edges[:-1], edges[1:])]
 
 
 def _rates(case: Case, requests: Requests) -> list[Metric]:
@@ -225,16 +232,7 @@ def _token_metrics(requests: Requests) -> list[Metric]:
 def _errors(requests: Requests) -> Metric:
     """The share of requests that failed, in percent, with Wilson's interval."""
     count = int(requests.good.size)
-    share = float((~requests.good).sum()) / count
-    middle = share + _Z**2 / (2 * count)
-    half = _Z * math.sqrt(share * (1 - share) / count + (_Z / (2 * count)) ** 2)
-    scale = 100 / (1 + _Z**2 / count)
-    estimate = Estimate(
-        point=100 * share,
-        low=min(100 * share, max(0.0, scale * (middle - half))),
-        high=max(100 * share, min(100.0, scale * (middle + half))),
-        method="Wilson's interval of a share",
-    )
+    estimate = estimate_share(int((~requests.good).sum()), count)
     return Metric(name=ERRORS, unit="%", better=Better.LOWER, estimate=estimate, count=count)
 
 
@@ -249,6 +247,8 @@ def _goodput(case: Case, requests: Requests) -> list[Metric]:
             held &= _holds(objective, _mean_gaps(requests))
         elif name in times:
             held &= _holds(objective, times[name])
+            if name in _FIRST:
+                held &= ~np.isnan(times[name])
     if not judged:
         return []
     ends = requests.columns["end"][held]

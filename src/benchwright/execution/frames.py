@@ -13,7 +13,7 @@ from typing import Any
 
 from benchwright import schema
 from benchwright.errors import ChannelError, DecodeError
-from benchwright.records import Failure, Metric, Operator, ResultWarning, Samples, Timeline, Value
+from benchwright.records import SKIPS, Failure, Metric, Operator, ResultWarning, Samples, Status, Timeline, Value
 from benchwright.schema.soundness import samples_flaw
 from benchwright.system.texts import shorten
 from benchwright.worker import channel
@@ -92,9 +92,10 @@ def check_frame(message: Frame) -> Frame:
         raise _wrong(message, f"{type(error).__name__}: {error}") from None
 
 
-def failure_of(message: Frame) -> Failure:
-    """Returns the failure that a message of the kind `failed` describes."""
-    return Failure(**{name: str(message.data.get(name, "")) for name in ("kind", "message", "remedy")})
+def end_of(message: Frame) -> tuple[Status, Failure]:
+    """Returns how a worker ended that sent a message of the kind `failed`, and why."""
+    failure = Failure(**{name: str(message.data.get(name, "")) for name in ("kind", "message", "remedy")})
+    return Status.SKIPPED if failure.kind in SKIPS else Status.FAILED, failure
 
 
 def _accept(message: Frame) -> Frame:

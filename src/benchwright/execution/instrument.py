@@ -11,10 +11,11 @@ from benchwright.execution import client_health
 from benchwright.execution.attempt import CopyAnswer
 from benchwright.execution.metrics import delivered_rate, intended_rate, loop_cost, pool_columns, value_of
 from benchwright.machine.monitors import Observation
-from benchwright.records import Case, Metric, Mode, ResultWarning, Value
+from benchwright.records import Case, Metric, Mode, Objective, ResultWarning, Value
 from benchwright.stats import histogram, steady, summary, validity
-from benchwright.stats.moments import as_list
+from benchwright.stats.moments import Values, as_list
 from benchwright.units import format_value, objectives
+from benchwright.worker.engine.rate_search import PERCENTILE
 from benchwright.worker.engine.warmup import blocks
 
 OTHERS_NOISY, OTHERS_BAD = 10.0, 60.0  # % of one core taken by other processes
@@ -154,11 +155,22 @@ def _percentile_warnings(metrics: Sequence[Metric]) -> list[ResultWarning]:
 
 def _speed_warnings(case: Case, answers: Sequence[CopyAnswer]) -> list[ResultWarning]:
     """Warns when calls take turns at two speeds: one number describes neither."""
-    if case.load.mode is Mode.SINGLE or (two := summary.speeds(pool_columns(answers, "latency"))) is None:
+    if case.load.mode is Mode.SINGLE or (two := summary.speeds(_good_latencies(answers))) is None:
         return []
     lower, higher = format_value(two.lower, "s"), format_value(two.higher, "s")
     seen = f"two speeds seen: {lower} and {higher} ({two.share:.0%} of the calls), each for a while"
     return [_warning("two-speeds", seen, "look at the plot over time: which is meant, and what switches between them?")]
+
+
+def _good_latencies(answers: Sequence[CopyAnswer]) -> Values:
+    """The latencies of all calls; of requests, those that succeeded."""
+    if any("outcome" not in answer.samples.columns for answer in answers):
+        return pool_columns(answers, "latency")
+    from benchwright.execution.endpoint_metrics import Requests
+
+    requests = Requests([answer.samples for answer in answers])
+    latencies: Values = requests.columns["latency"][requests.good] / 1e9
+    return latencies
 
 
 def _copy_warnings(case: Case, metrics: Sequence[Metric]) -> list[ResultWarning]:
@@ -211,7 +223,7 @@ def _missed_objectives(
 ) -> list[ResultWarning]:
     """Bounds that do not hold. A search for a rate has judged them already: it found one, or it says what it tried."""
     if case.load.find_rate:
-        return [] if value_of(metrics, "max_rate") else [_no_rate(case, answers, told)]
+        return [] if value_of(metrics, "max_rate") else [_no_rate(case, answers, metrics, told)]
     found = []
     for objective in case.load.objectives:
         metric = next((m for m in metrics if m.name == objective.metric), None)
@@ -226,22 +238,39 @@ def _missed_objectives(
     return found
 
 
-def _no_rate(case: Case, answers: Sequence[CopyAnswer], told: Mapping[str, Value]) -> ResultWarning:
+def _no_rate(
+    case: Case, answers: Sequence[CopyAnswer], metrics: Sequence[Metric], told: Mapping[str, Value]
+) -> ResultWarning:
     """What was tried, and how far the lowest rate was off, whose calls are those of the answer."""
     probes = told["probes"]
     assert isinstance(probes, list)
     rates = sorted((_number(probe["rate"]) for probe in probes if isinstance(probe, dict)), reverse=True)
-    tried, latencies = ", ".join(format_value(rate, "/s") for rate in rates), pool_columns(answers, "latency")
-    missed = []
-    import numpy as np
-
+    tried = ", ".join(format_value(rate, "/s") for rate in rates)
+    missed: list[str] = []
+    kept: list[str] = []  # which the search did not blame, unless there is nothing else
     for objective in case.load.objectives:
-        found = float(np.percentile(latencies, float(objective.metric.removeprefix("latency_p"))))
+        metric = next((m for m in metrics if m.name == objective.metric), None)
+        found, unit = (metric.estimate.point, metric.unit) if metric else (_latency_at(objective, answers), "s")
+        if found is None:
+            missed.append(f"{objective.metric} is not measured here")
+            continue
         holds = "not surely" if objectives.holds(objective, found) else "not"
-        bound = f"{objective.relation} {format_value(objective.bound, 's')}"
-        missed.append(f"{objective.metric} is {format_value(found, 's')}, {holds} {bound}")
+        bound = f"{objective.relation} {format_value(objective.bound, unit)}"
+        said = f"{objective.metric} is {format_value(found, unit)}, {holds} {bound}"
+        (kept if metric and objectives.holds_surely(objective, metric.estimate) else missed).append(said)
+    missed = missed or kept
     seen = f"no rate meets the objective; tried {tried}. At the lowest, {'; '.join(missed)}"
     return _warning(OBJECTIVE_MISSED, seen, "allow more with --objective, add --workers, or make the target faster")
+
+
+def _latency_at(objective: Objective, answers: Sequence[CopyAnswer]) -> float | None:
+    """A percentile of the latency that is no metric of ours; None of any other figure."""
+    name, _, percent = objective.metric.rpartition(PERCENTILE)
+    if name != "latency":
+        return None
+    import numpy as np
+
+    return float(np.percentile(pool_columns(answers, "latency"), float(percent)))
 
 
 def _missed_bounds(metrics: Sequence[Metric]) -> list[ResultWarning]:

@@ -35,7 +35,12 @@ if TYPE_CHECKING:
 def derive(case: Case, answers: Sequence[CopyAnswer]) -> list[Metric]:
     """Metrics of one measured case, pooled over its copies."""
     if case.load.mode is Mode.SINGLE:
-        return [_wall_time(answers), *(m for m in _one_off_metrics(answers) if m.name == "load_time")]
+        # How long a benchmark of asv's takes that gives its own number says nothing of that number.
+        better = None if case.target.runtime == "asv" else Better.LOWER
+        return [
+            replace(_wall_time(answers), better=better),
+            *(m for m in _one_off_metrics(answers) if m.name == "load_time"),
+        ]
     if "outcome" in answers[0].samples.columns:
         from benchwright.execution import endpoint_metrics  # only served models need it, and numpy
 

@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime
 
 from benchwright._version import VERSION
-from benchwright.execution.plans import Plan, group_hosts
+from benchwright.execution.plans import Plan, group_hosts, in_rounds
 from benchwright.records import Run
 
 
@@ -20,7 +20,8 @@ def new_run(plan: Plan) -> Run:
         reason=plan.reason,
         baseline=plan.baseline,
         tags=tuple(plan.tags),
-        planned=len(plan.cases) * plan.rounds * max(1, len(group_hosts(plan.hosts, spread=plan.spread))),
+        planned=sum(1 for _ in in_rounds(plan)) * max(1, len(group_hosts(plan.hosts, spread=plan.spread))),
+        race=plan.race,
     )
 
 

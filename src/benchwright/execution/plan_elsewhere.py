@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchwright import errors, schema
 from benchwright.errors import TargetError, UserError
-from benchwright.events import Event, Imported
+from benchwright.events import Event, Imported, Noted
 from benchwright.records import Case, Inputs, Load
 from benchwright.system import orphans, temporary_folder, whole_files
 from benchwright.system.lent_package import code_for
@@ -42,6 +42,8 @@ def plan_in(built: BuiltRevision, request: Request, *, timeout: float = TIMEOUT)
     Its errors come back as what they are there. The request's listener hears which imports took long. Whoever asks a
     served model is this program, the same for every revision; so addresses are planned here.
     """
+    if built.parts:
+        return _plan_in_environments(built, request, timeout)
     if built.there is None and any(map(is_address, request.targets)):
         return _plan_addresses_here(built, request, timeout)
     request = dataclasses.replace(request, last_paths=(*request.last_paths, *built.last_paths))
@@ -58,6 +60,34 @@ def plan_in(built: BuiltRevision, request: Request, *, timeout: float = TIMEOUT)
         )
     tell_imports(plan, request)
     return _cases(plan, built)
+
+
+def _plan_in_environments(built: BuiltRevision, request: Request, timeout: float) -> list[Case]:
+    """The cases of every environment, which is a parameter of theirs.
+
+    One in which the revision could not be built, or nothing could be planned, has the cases of the first that could: so
+    they are measured as failed, with the reason, and are not just missing. The plan of such an environment is told.
+    """
+    from benchwright.execution.hosts.matrix import ENVIRONMENT
+
+    plans: dict[str, list[Case] | UserError] = {}
+    for part in built.parts:
+        if part.ok:
+            try:
+                plans[part.label] = plan_in(part, request, timeout=timeout)
+            except UserError as error:
+                plans[part.label] = error
+    cases = next((plan for plan in plans.values() if not isinstance(plan, UserError)), None)
+    if cases is None:
+        raise next(plan for plan in plans.values() if isinstance(plan, UserError))
+    found: list[Case] = []
+    for part in built.parts:
+        plan = plans.get(part.label, cases)
+        if isinstance(plan, UserError):
+            request.listener(Noted(text=f"{part.label} is left out: {plan.message}"))
+            continue
+        found += [dataclasses.replace(case, params={**case.params, ENVIRONMENT: part.label}) for case in plan]
+    return found
 
 
 def _plan_addresses_here(built: BuiltRevision, request: Request, timeout: float) -> list[Case]:
@@ -92,7 +122,9 @@ def ask_child(
     with tempfile.TemporaryDirectory(prefix="benchwright-") as temporary:
         answer = Path(temporary, "answer.json")
         environment = {**os.environ, **variables}
-        environment |= temporary_folder.variables(temporary, environment) | {"PYTHONPATH": os.pathsep.join(paths)}
+        environment |= temporary_folder.variables(temporary, environment)
+        # What the user's shell adds stays behind; the environment of a revision's own has taken it away.
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (*paths, environment.get("PYTHONPATH", ""))))
 
         def command_for(lifeline: str) -> list[str]:
             return [python, "-P", "-c", code, str(answer), lifeline]
@@ -123,9 +155,11 @@ def encode(request: Request) -> dict[str, Any]:
 
 
 def tell_imports(plan: Mapping[str, Any], request: Request) -> None:
-    """Tells the request's listener which imports took long."""
+    """Tells the request's listener which imports took long, and what else was noted."""
     for module, seconds in plan.get("imports", ()):
         request.listener(Imported(module=str(module), seconds=float(seconds)))
+    for text in plan.get("notes", ()):
+        request.listener(Noted(text=str(text)))
 
 
 def raise_error(plan: Mapping[str, Any], where: str, remedy: str) -> None:
@@ -208,13 +242,16 @@ def make_plan(request: Mapping[str, Any]) -> dict[str, Any]:
     fields = {name: value for name, value in request.items() if name not in records}
     fields |= {name: schema.decode(kind, request[name], where=f"request.{name}") for name, kind in records.items()}
     slow: list[tuple[str, float]] = []
+    notes: list[str] = []
 
     def hear(event: Event) -> None:
         if isinstance(event, Imported):
             slow.append((event.module, event.seconds))
+        elif isinstance(event, Noted):
+            notes.append(event.text)
 
     try:
         cases = sources.plan(Request(**fields, listener=hear))
     except UserError as error:
         return {"error": type(error).__name__, "message": error.message, "remedy": error.remedy}
-    return {"cases": [schema.encode(case) for case in cases], "imports": slow}
+    return {"cases": [schema.encode(case) for case in cases], "imports": slow, "notes": notes}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchwright.execution.hosts import AnyHost
 from benchwright.records import Case, Profile, Revision, Run, Value
 from benchwright.records.prices import Price
+from benchwright.records.races import RaceTerms
+
+if TYPE_CHECKING:
+    from benchwright.execution.builds.surroundings import Surroundings
 
 DEFAULT_ROUNDS = 5
 LOCAL = "local"  # the name of this machine among several
@@ -41,12 +46,30 @@ class Plan:
     baseline: str = ""  # the run that this one is measured against
     command: Sequence[str] = ()  # what repeats this run
     directory: Path = field(default_factory=Path.cwd)  # whose revision is recorded
+    revision: Revision | None = None  # the one that is recorded, where somebody knows it better
+    surroundings: Surroundings | None = None  # the packages of environments that a project's own file describes
     price: Price | None = None  # of the machine; of several, of each that has none of its own
     prices: Mapping[str, Price] = field(default_factory=dict)  # by the name of a host, with or without its kind
     resumed: Run | None = None  # goes on with this run of the same cases and rounds: what is not ok there
     pause: Callable[[Case], float] | None = None  # seconds to rest before a case; not before the first
     notes: Callable[[Case], Mapping[str, Value]] | None = None  # what is kept with each result, among its details
+    race: RaceTerms | None = None  # of a run that is one
     by_hand: bool = False  # somebody tries: a request that a model does not take is refused, which is no failure of it
+
+
+def in_rounds(plan: Plan) -> Iterator[tuple[Case, int]]:
+    """Every case in every round of its own, round by round: some benchmarks say themselves how many they need."""
+    most = max((_count_rounds(case, plan) for case in plan.cases), default=0)
+    for number in range(most):  # the cases are read anew each time: another machine may have taken some of them over
+        yield from ((case, number) for case in plan.cases if number < _count_rounds(case, plan))
+
+
+def _count_rounds(case: Case, plan: Plan) -> int:
+    if case.target.runtime != "asv":
+        return plan.rounds
+    from benchwright.worker.runtimes.asv import rounds_of  # only now: no other start waits for it
+
+    return rounds_of(case, plan.rounds)
 
 
 def group_hosts(hosts: Sequence[AnyHost], *, spread: bool = False) -> list[list[AnyHost]]:

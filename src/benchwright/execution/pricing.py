@@ -12,8 +12,10 @@ from benchwright.errors import DecodeError
 from benchwright.execution.works import THROUGHPUT as THROUGHPUT
 from benchwright.execution.works import WALL_TIME, Work, works_of
 from benchwright.execution.works import rate_of as rate_of
-from benchwright.records import Better, Estimate, Metric, Result, ResultWarning
+from benchwright.records import Better, Estimate, Metric, Result, ResultWarning, Value
 from benchwright.records.costs import ENERGY_COST, ENERGY_PER_ITEM, ENERGY_PER_RUN, PER_MILLION, PER_RUN
+from benchwright.records.goals import COST as COST_KIND
+from benchwright.records.goals import GOALS, TIME, decode_goal, encode_goals, metric_name
 from benchwright.records.prices import Market, Price
 from benchwright.schema.soundness import LARGEST_AMOUNT
 
@@ -65,6 +67,26 @@ def _through(told: Estimate, of_a_second: float, work: Work) -> Estimate | None:
     if low is None or high is None:  # a rate that may be nothing has a cost without an end
         low = high = None
     return replace(told, point=point, low=low, high=high)
+
+
+def price_goals(details: Mapping[str, Value], price: Price) -> tuple[list[Metric], dict[str, Value]]:
+    """What it cost until each goal of a task was reached, and the outcomes with it; of one that was not, at least."""
+    told = details.get(GOALS)
+    known = {} if not isinstance(told, dict) else {name: decode_goal(one) for name, one in told.items()}
+    priced = {
+        name: replace(outcome, cost=outcome.seconds * price.per_hour / 3600, currency=price.currency)
+        for name, outcome in known.items()
+        if outcome is not None
+    }
+    found = []
+    for name, outcome in priced.items():
+        if outcome.reached and outcome.cost is not None:
+            method = f"{TIMES} {metric_name(TIME, name)}"
+            estimate = Estimate(point=outcome.cost, low=None, high=None, method=method)
+            found.append(
+                Metric(name=metric_name(COST_KIND, name), unit=price.currency, better=Better.LOWER, estimate=estimate)
+            )
+    return found, {**details, GOALS: encode_goals(priced)} if priced else dict(details)
 
 
 # ---- energy ----

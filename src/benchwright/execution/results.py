@@ -30,6 +30,10 @@ def with_numbers(bare: Result, outcome: AttemptOutcome, *, price: Price | None =
     seen = _without_client(case, outcome.observation.metrics, derived)
     items = int(answers[0].ready["items_per_call"])
     cost = [] if price is None else pricing.costs_of(own, price, items)
+    details = _details(case, answers, price, own)
+    if price is not None:
+        of_goals, details = pricing.price_goals(details, price)
+        cost += of_goals
     cost += pricing.energies_of(own, pricing.power_of(seen, price), price)
     numbers = [_limit_interval(m) for m in (*derived, *cost, *reported, *seen)]
     facts = instrument.facts(case, answers, numbers, outcome.observation)
@@ -41,7 +45,7 @@ def with_numbers(bare: Result, outcome: AttemptOutcome, *, price: Price | None =
         metrics=tuple(numbers),
         samples=tuple(answer.samples for answer in answers),
         timelines=(*schema.decode(tuple[Timeline, ...], told["timelines"], where="answer.timelines"), *bare.timelines),
-        details=_details(case, answers, price, own),
+        details=details,
         operators=schema.decode(tuple[Operator, ...], told.get("operators", []), where="answer.operators"),
         instrument=facts,
         warnings=(

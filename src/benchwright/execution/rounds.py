@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from benchwright.events import ExpectedTime, Listener, Planned, nobody
 from benchwright.execution import precision
+from benchwright.execution.plans import in_rounds
 from benchwright.execution.saver import ResultSink
 from benchwright.execution.session import (
     ARTIFACTS,
@@ -70,9 +71,9 @@ def execute(
 
 def _plan_attempts(measuring: Measuring) -> Iterator[tuple[Case, int]]:
     """Returns every case in every round, without those that an earlier run has measured."""
-    plan = measuring.plan
-    for number in range(plan.rounds):
-        yield from ((case, number) for case in plan.cases if not measuring.has_numbers(case, number))
+    for case, number in in_rounds(measuring.plan):
+        if not measuring.has_numbers(case, number):
+            yield case, number
 
 
 def order_attempts(measuring: Measuring) -> Iterator[tuple[Case, int]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -51,7 +52,7 @@ from benchwright.records import (
     Status,
 )
 from benchwright.system.interrupts import Interrupt
-from benchwright.system.texts import describe_error
+from benchwright.system.texts import MOST_MESSAGE, describe_error
 from benchwright.worker.engine.arrivals import load_of_round
 
 MORE = MORE_ROUNDS
@@ -328,7 +329,7 @@ class Measuring:
             self._environment = environment.collect()
             if inside := getattr(host, "system", None):  # a host may have another system than its machine
                 self._environment = replace(self._environment, system={**self._environment.system, **inside})
-        self._revision = self._setting.revision or vcs.revision(self.plan.directory)
+        self._revision = self._setting.revision or self.plan.revision or vcs.revision(self.plan.directory)
         if self.plan.resumed is None:
             self._record = replace(self._record, revision=self._revision)
         # Where a precision is asked for, what counts is when all is done, not when the first call is made.
@@ -359,7 +360,8 @@ class Measuring:
         except Exception as error:  # the border to another process: what it answered may be any numbers at all
             said = f"the worker's answer cannot be evaluated: {describe_error(error, 400)}"
             kind = "memory" if isinstance(error, ImportError | MemoryError | SystemError) else CHANNEL
-            failure = Failure(kind=kind, message=said, log_tail=bare.log_tail)
+            where = "".join(traceback.format_exception(error))[-MOST_MESSAGE:]  # or nobody finds what could not be
+            failure = Failure(kind=kind, message=said, log_tail=f"{bare.log_tail}\n{where}".lstrip("\n"))
             return replace(bare, status=Status.FAILED, error=failure, log_tail="")
 
     def _unseen_environment(self) -> Environment:

@@ -29,6 +29,7 @@ MODULES = (
     "schema/soundness.py",
     "units/__init__.py",
     "units/money.py",
+    "units/numbers.py",
     "units/objectives.py",
     "machine/**/*.py",
     "worker/**/*.py",
@@ -51,6 +52,7 @@ MODULES = (
     "stats/summary.py",
     "system/__init__.py",
     "system/lent_package.py",
+    "system/locks.py",
     "system/masking.py",
     "system/orphans.py",
     "system/process.py",
@@ -59,6 +61,7 @@ MODULES = (
     "system/streams.py",
     "system/temporary_folder.py",
     "system/texts.py",
+    "system/whole_files.py",
 )
 _MAIN = "from benchwright.worker.main import start\n\nstart()\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip file knows

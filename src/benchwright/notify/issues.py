@@ -16,13 +16,15 @@ from benchwright.config import Project
 from benchwright.errors import OptionError, UploadError
 from benchwright.notify import github, gitlab
 from benchwright.notify.forges import MOST_PAGES, Tokens, check_token
-from benchwright.notify.senders import check_accepted, check_server
+from benchwright.notify.senders import check_accepted, check_server, is_throttled
 from benchwright.records.code import safe_link
-from benchwright.system.http import PassingError, call
+from benchwright.system.http import HttpAnswer, PassingError, call
 from benchwright.system.secret_references import fill_in
 
 GITEA_TOKENS = Tokens(variables=("GITEA_TOKEN", "FORGEJO_TOKEN"), file="GITEA_TOKEN_FILE")
 _MOST_PAGE = 100  # entries
+_NOT_OURS = (403, 404)  # what a forge answers to the change of a comment that is somebody else's, or gone
+_LATER = "try again later; nothing is made twice"
 _OWN_APIS = ("api.github.com", "gitlab.com")  # of the servers that GITHUB_TOKEN and GITLAB_TOKEN are made for
 
 
@@ -47,6 +49,8 @@ class _Dialect:
     text: str  # the key of an issue's text
     page: str  # the key of an entry's own page
     comments: str
+    comment: str  # one comment, to be changed; {request} and {id} are filled in
+    change: str  # the method that changes it
     comment_page: str  # the page of a comment whose entry names none
     tokens: Tokens
 
@@ -65,6 +69,8 @@ _GITEA = _Dialect(
     text="body",
     page="html_url",
     comments="/issues/{request}/comments",
+    comment="/issues/comments/{id}",
+    change="PATCH",
     comment_page="",
     tokens=GITEA_TOKENS,
 )
@@ -83,6 +89,8 @@ _DIALECTS = {
         text="body",
         page="html_url",
         comments="/issues/{request}/comments",
+        comment="/issues/comments/{id}",
+        change="PATCH",
         comment_page="",
         tokens=github.TOKENS,
     ),
@@ -96,6 +104,8 @@ _DIALECTS = {
         text="description",
         page="web_url",
         comments="/merge_requests/{request}/notes",
+        comment="/merge_requests/{request}/notes/{id}",
+        change="PUT",
         comment_page="/-/merge_requests/{request}#note_{id}",
         tokens=gitlab.TOKENS,
     ),
@@ -134,6 +144,34 @@ class IssueTracker:
         made = self._make(path, {"body": text}, "a comment")
         return ForgeEntry(url=self._comment_page(made, request), made=True)
 
+    def keep_comment(self, request: int, text: str, *, mark: str) -> ForgeEntry:
+        """Puts the text into the comment on a request that begins with the mark, or makes one where there is none.
+
+        The text begins with the mark. A comment that begins so and that the forge refuses to change is somebody else's,
+        or is gone; after any other failure the comment may still be ours, so no second one is made.
+        """
+        path = self._dialect.comments.format(request=request)
+        for entry in self._entries(path, {}, "its comments"):
+            if not str(entry.get("body")).startswith(mark) or not isinstance(entry.get("id"), int):
+                continue
+            if entry["body"] == text or self._change_comment(request, entry["id"], text):
+                return ForgeEntry(url=self._comment_page(entry, request), made=False)
+        made = self._make(path, {"body": text}, "a comment")
+        return ForgeEntry(url=self._comment_page(made, request), made=True)
+
+    def _change_comment(self, request: int, number: int, text: str) -> bool:
+        """Whether the comment has the text now; False where the forge says that it is not ours, or that it is gone."""
+        ask = self._dialect
+        place = ask.comment.format(request=request, id=number)
+        answer = self._send(ask.change, place, json.dumps({"body": text}).encode())
+        try:
+            self._check(answer, f"comment {number} could not be changed, and no second one was made")
+        except UploadError:
+            if answer.status in _NOT_OURS and not is_throttled(answer):
+                return False
+            raise
+        return True
+
     @property
     def _dialect(self) -> _Dialect:
         return _DIALECTS[self.project.forge]
@@ -168,13 +206,23 @@ class IssueTracker:
 
     def _call(self, method: str, path: str, body: bytes | None = None, *, what: str) -> Any:
         """The answer to one request, decoded; an `UploadError` that shows no secret for anything but success."""
+        answer = self._send(method, path, body)
+        self._check(answer, what)
+        return answer.json()
+
+    def _send(self, method: str, path: str, body: bytes | None) -> HttpAnswer:
         headers = dict(self._dialect.headers(self.token))
         headers |= {"Content-Type": "application/json"} if body is not None else {}
         try:
-            answer = call(method, f"{self.api}{self._dialect.root(self.path)}{path}", headers=headers, body=body)
-            return check_accepted(answer, f"{self.shown}: {what}").json()
+            return call(method, f"{self.api}{self._dialect.root(self.path)}{path}", headers=headers, body=body)
         except PassingError as error:
-            raise UploadError(f"{self.shown}: {error}", remedy="try again later; nothing is made twice") from None
+            raise UploadError(f"{self.shown}: {error}", remedy=_LATER) from None
+
+    def _check(self, answer: HttpAnswer, what: str) -> None:
+        try:
+            check_accepted(answer, f"{self.shown}: {what}")
+        except PassingError as error:
+            raise UploadError(str(error), remedy=_LATER) from None
 
 
 def open_tracker(project: Project, *, is_server: bool = False, is_ours: bool = True) -> IssueTracker:

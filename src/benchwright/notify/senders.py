@@ -86,12 +86,17 @@ def check_accepted(answer: HttpAnswer, what: str) -> HttpAnswer:
     if answer.ok:
         return answer
     pause = _pause(answer)
-    if answer.may_pass or (answer.status == 403 and pause):
+    if answer.may_pass or is_throttled(answer):
         raise PassingError(f"{what}: the server answered {answer.said}", pause)
     remedy = "check its token: what it may do, and whether it is still good" if answer.status in (401, 403) else ""
     if 300 <= answer.status < 400:
         remedy = "it has moved; write its new address"
     raise UploadError(f"{what}: the server answered {answer.said}", remedy=remedy or "check the address of the target")
+
+
+def is_throttled(answer: HttpAnswer) -> bool:
+    """Whether the server refuses only because it was asked too often, which passes."""
+    return answer.status == 403 and bool(_pause(answer))
 
 
 def check_server(url: str, *, what: str, secure: bool) -> None:

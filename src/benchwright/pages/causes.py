@@ -76,7 +76,9 @@ def cause_view(archive: Archive, reference: str, *, limit: int = 100, after: str
         line=line,
         findings=finding_lines(archive, found),
         remarks=_story(found),
-        commands=_commands(line.id, line.lead.id, suspects=len(found[0].revisions) - 1 if found else 0),
+        commands=_commands(
+            line.id, line.lead.id, suspects=len(found[0].revisions) - 1 if found and found[0].has_ratio else 0
+        ),
         next=f"{_AFTER}{shown[-1].id}" if len(members) > skipped + wanted else "",
     )
 

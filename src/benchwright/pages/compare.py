@@ -25,6 +25,7 @@ from benchwright.analysis.comparison import (
     notes_of,
 )
 from benchwright.analysis.geomeans import EVERY_SUITE, GeometricMean, geometric_means
+from benchwright.analysis.goal_comparison import leave_missed_goals_open
 from benchwright.analysis.judged_metrics import in_order
 from benchwright.analysis.judged_results import JudgedResults
 from benchwright.analysis.price_changes import compare_prices
@@ -44,10 +45,11 @@ from benchwright.pages.compared_lines import (
 from benchwright.pages.kept_comparisons import KeptComparisons
 from benchwright.pages.machines import machine_note
 from benchwright.pages.names import machine_names
-from benchwright.pages.pairs import CaseOfSides, MetricOfSides, pair_cases
+from benchwright.pages.pairs import CaseOfSides, MetricOfSides, describe_params, pair_cases, param_names
 from benchwright.pages.shapes import Comparison, Difference, MeanColumn, MeanRatio
 from benchwright.records import Environment, Status, Value, Verdict
-from benchwright.records.costs import COSTS, MONEY
+from benchwright.records.costs import is_cost, is_money
+from benchwright.records.goals import REACHED, is_reached_share
 from benchwright.store.archive import Archive
 
 _FACTS = ("packages", "runtimes", "machine", "devices", "system", "knobs")  # in the order they are shown
@@ -58,23 +60,30 @@ _DIFFERENCES = 500
 
 @at_once
 def compare(
-    archive: Archive, a: str, b: str, *others: str, metrics: Sequence[str] = (), shown: LineFilter | None = None
+    archive: Archive,
+    a: str,
+    b: str,
+    *others: str,
+    metrics: Sequence[str] = (),
+    across: Sequence[str] = (),
+    shown: LineFilter | None = None,
 ) -> Comparison:
     """Every other side against `a`: `run:REF`, `revision:ID`, `branch:NAME`, `machine:KEY[@RUN]` or `runtime:NAME`.
 
-    Without metrics, those of each case that `benchwright compare` judges.
+    Without metrics, those of each case that `benchwright compare` judges. Cases are paired that are equal but for the
+    params `across`.
     """
     asked = shown or LineFilter()
     if asked.order not in ORDERS:
         raise OptionError(f"{asked.order!r} is not an order of lines", remedy=did_you_mean(asked.order, ORDERS))
     given = (a, b, *others)
     if shown is None:  # all lines, once: a published site
-        whole = _judge_whole(archive, given, metrics)
+        whole = _judge_whole(archive, given, metrics, across)
     else:
         whole = _KEPT.get(
             archive,
-            (given, tuple(metrics)),
-            lambda: _judge_whole(archive, given, metrics),
+            (given, tuple(metrics), tuple(across)),
+            lambda: _judge_whole(archive, given, metrics, across),
             size=lambda one: len(one.lines),
             version=(_version(archive, given), tuple(archive.quarantines())),
         )
@@ -113,11 +122,11 @@ def _version(archive: Archive, given: Sequence[str]) -> Hashable:
     return tuple((run, sizes.get(run)) for run in runs)
 
 
-def _judge_whole(archive: Archive, given: Sequence[str], metrics: Sequence[str]) -> _JudgedWhole:
+def _judge_whole(archive: Archive, given: Sequence[str], metrics: Sequence[str], across: Sequence[str]) -> _JudgedWhole:
     filled = sides.fill_sides(archive, given)
     known = sorted({value.metric for side in filled for value in side.values})
     _check_metric_names(metrics, known)
-    judged = _judge_sides(filled, metrics, _held_results(archive, filled))
+    judged = _judge_sides(filled, metrics, across, _held_results(archive, filled))
     lines = judged.lines(_machine_names(archive, filled))
     first, second, *more = (side.side for side in filled)
     counts = judged.counts(lines)
@@ -130,7 +139,13 @@ def _judge_whole(archive: Archive, given: Sequence[str], metrics: Sequence[str])
         metrics=known,
         counts=counts[0],
         other_counts=counts[1:],
-        notes=[*judged.notes(filled), *filter(None, [machine_note(archive, _machines(filled))])],
+        across=across,
+        params=param_names(filled),
+        notes=[
+            *describe_params(filled, across),
+            *judged.notes(filled),
+            *filter(None, [machine_note(archive, _machines(filled))]),
+        ],
         means=judged.means(),
         total=len(lines),
         changed=sum(line.is_changed for line in lines),
@@ -203,7 +218,7 @@ class _JudgedSides:
     def means(self) -> list[MeanRatio]:
         """The means of the ratios, over all cases first, then by suite."""
         columns = [
-            geometric_means([one.member() for one in column.metrics if one.metric.known.metric not in COSTS])
+            geometric_means([one.member() for one in column.metrics if not is_cost(one.metric.known.metric)])
             for column in self.columns
         ]
         by_name = [{(mean.suite, mean.metric): mean for mean in column} for column in columns]
@@ -237,8 +252,10 @@ def _held_results(archive: Archive, filled: Sequence[sides.FilledSide]) -> froze
     return frozenset(value.result for side in filled for value in side.values if judged.is_held_value(value))
 
 
-def _judge_sides(filled: Sequence[sides.FilledSide], metrics: Sequence[str], held: frozenset[str]) -> _JudgedSides:
-    cases = pair_cases(filled, metrics)
+def _judge_sides(
+    filled: Sequence[sides.FilledSide], metrics: Sequence[str], across: Sequence[str], held: frozenset[str]
+) -> _JudgedSides:
+    cases = pair_cases(filled, metrics, across)
     rows = drop_over_columns(
         [[_compare_case(case, place, held) for case in column] for place, column in enumerate(cases, start=1)]
     )
@@ -268,17 +285,16 @@ def _compare_case(case: CaseOfSides, place: int, held: frozenset[str]) -> Compar
     both = [metric for metric in case.metrics if metric.before and metric.after]
     in_quarantine = notes.describe_held(_held_sides(both, names, held)) if held else ""
     change = compare_prices(*([one.price for one in side] for side in case.outcomes))
-    found = tuple(
-        [
-            judge(
-                _rounds(metric),
-                unsure=unsure,
-                held=in_quarantine,
-                change=change if metric.known.metric in MONEY else None,
-            )
-            for metric in both
-        ]
-    )
+    judged = [
+        judge(
+            _rounds(metric),
+            unsure=unsure,
+            held=in_quarantine,
+            change=change if is_money(metric.known.metric) else None,
+        )
+        for metric in both
+    ]
+    found = tuple(leave_missed_goals_open(judged, _missed_goals(case)))
     said = [f"{in_quarantine}: {NOT_JUDGED}"] if in_quarantine else []
     said += _failures(case, names)
     if both and "machine" not in case.across and any(m.before[0].machine != m.after[0].machine for m in both):
@@ -292,6 +308,16 @@ def _compare_case(case: CaseOfSides, place: int, held: frozenset[str]) -> Compar
         said.append(change.words)
     said += cautions(found)
     return ComparedRow(label=case.label, metrics=found, notes=tuple(said), verdict=Verdict.UNCLEAR)
+
+
+def _missed_goals(case: CaseOfSides) -> list[str]:
+    """The goals that a round of either side never reached."""
+    return [
+        metric.known.metric.removeprefix(f"{REACHED}_")
+        for metric in case.metrics
+        if is_reached_share(metric.known.metric, metric.known.unit)
+        and any(value.estimate.point < 100.0 for value in (*metric.before, *metric.after))
+    ]
 
 
 def _rounds(metric: MetricOfSides) -> Rounds:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from benchwright.analysis import notes
 from benchwright.analysis.comparison import ComparedMetric
-from benchwright.analysis.geomeans import RatioMember, suite_of
+from benchwright.analysis.geomeans import RatioMember, is_averaged, suite_of
 from benchwright.analysis.judged_metrics import rank
 from benchwright.analysis.rows import combine_estimates
 from benchwright.pages.pairs import CaseOfSides, MetricOfSides
@@ -61,7 +61,7 @@ class JudgedMetric(NamedTuple):
         is_held = self.found is not None and self.found.is_held  # what was measured in quarantine is left out
         points_before = [] if is_held else [(value.round, value.estimate.point) for value in before]
         points_after = [] if is_held else [(value.round, value.estimate.point) for value in after]
-        better = DIRECTIONS.get(known.better)
+        better = DIRECTIONS.get(known.better) if is_averaged(known.metric, known.unit) else None
         return RatioMember(suite_of(known.case), known.metric, better, points_before, points_after, self.verdict)
 
     def column(self) -> ComparedColumn:

@@ -101,6 +101,8 @@ class Comparison(Page):
     metrics: Sequence[str]  # that there are
     counts: Mapping[str, int]  # by verdict, of the second side
     notes: Sequence[str]
+    across: Sequence[str] = ()  # params in which paired cases may differ
+    params: Sequence[str] = ()  # that cases have
     others: Sequence[Side] = ()  # the third and further sides
     other_counts: Sequence[Mapping[str, int]] = ()  # by verdict, of each of them
     means: Sequence[MeanRatio] = ()  # over all cases first, then by suite where there are several

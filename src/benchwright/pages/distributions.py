@@ -59,7 +59,7 @@ def _edges(found: WeightedLatencies) -> Floats:
     """Even steps over the body; what lies beyond is one step of its own, so that a few stalls do not flatten it all."""
     low, high = found.shortest, found.longest
     if not high > low:
-        return np.array([low, np.nextafter(low, np.inf) if low else 1e-9])
+        return np.array([low, 1.001 * low or 1e-9])  # wide enough to be drawn: an axis needs steps between its ends
     middle, upper, body = (float(value) for value in found.quantiles(np.array([0.5, 0.9, _BODY])))
     if upper > middle:  # stalls may be more than the few that _BODY leaves out
         body = min(body, middle + _SPREADS * (upper - middle))

@@ -100,7 +100,7 @@ def _commands(finding: Finding) -> list[str]:
             shlex.join(["benchwright", "compare", finding.drift.first, finding.drift.last]),
             *_remeasure_command(finding),
         ]
-    if len(finding.revisions) >= _SEEN:
+    if finding.has_ratio and len(finding.revisions) >= _SEEN:
         found.append(f"benchwright bisect {finding.id}")
     if len(finding.runs) >= _SEEN and finding.run in finding.runs and (place := finding.runs.index(finding.run)):
         found.append(shlex.join(["benchwright", "compare", finding.runs[place - 1], finding.run]))

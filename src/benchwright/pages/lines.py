@@ -105,6 +105,7 @@ def run_line(summary: RunSummary, *, cases: int | None = NAMES, held: int = 0) -
         revision=summary.revision,
         tags=("damaged",) if summary.damaged else summary.tags,
         held=held,
+        is_race=summary.is_race,
     )
 
 

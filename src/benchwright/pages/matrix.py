@@ -226,7 +226,8 @@ def _find_missed(
 ) -> dict[tuple[str, str], ResultOutcome]:
     """Where the newest runs tried and got no number, unless there is one from later."""
     names = machine_names(archive)
-    runs = [run.id for run in archive.runs_page(limit=_RECENT_RUNS) if run.failed][:_LOOKED_INTO]
+    recent = (run for run in archive.runs_page(limit=_RECENT_RUNS) if run.failed and not run.is_race)
+    runs = [run.id for run in recent][:_LOOKED_INTO]
     found: dict[tuple[str, str], ResultOutcome] = {}
     for outcome in archive.outcomes(runs):
         if outcome.status in (Status.OK, Status.SKIPPED):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -37,7 +37,8 @@ def overview(archive: Archive) -> Overview:
     runs = archive.runs_page(limit=_RECENT_RUNS)
     found = archive.finding_heads(states=[State.OPEN])
     groups = group(found)
-    failing = _failing(archive, names, milliseconds(runs[-1].started_at) * 1000 if runs else 0)
+    races = frozenset(run.id for run in runs if run.is_race)
+    failing = _failing(archive, names, milliseconds(runs[-1].started_at) * 1000 if runs else 0, races)
     ranked = sorted(groups, key=_interest)
     worse, better = ([one for one in ranked if (one[0].verdict == "worse") is is_worse] for is_worse in (True, False))
     causes = cause_lines(archive, [*worse[:CHANGED], *better[:CHANGED]], names=names)
@@ -82,14 +83,16 @@ def _interest(members: Sequence[FindingHead]) -> tuple[float, int]:
     return -round(members[0].size, 2), -len(members)
 
 
-def _failing(archive: Archive, names: Mapping[str, str], since: int) -> list[Failing]:
-    """The cases whose newest run on a machine did not go well, the newest first."""
+def _failing(archive: Archive, names: Mapping[str, str], since: int, races: Container[str]) -> list[Failing]:
+    """The cases whose newest run on a machine did not go well, the newest first; a race tries what may not work."""
     newest: dict[tuple[str, str], tuple[int, str]] = {}
-    bad = sorted(archive.statuses(since=since, only_bad=True), key=lambda one: -one[5])[:_BAD]
+    told = (one for one in archive.statuses(since=since, only_bad=True) if one[2] not in races)
+    bad = sorted(told, key=lambda one: -one[5])[:_BAD]
     if not bad:  # as it should be: of thousands of results none need be told
         return []
     for case, machine, run, _, _, at in archive.statuses(since=since, cases=[*dict.fromkeys(one[0] for one in bad)]):
-        newest[case, machine] = max(newest.get((case, machine), (0, "")), (at, run))
+        if run not in races:
+            newest[case, machine] = max(newest.get((case, machine), (0, "")), (at, run))
     bad = [one for one in bad if one[2] == newest[one[0], one[1]][1]]
     return [
         Failing(

@@ -2,6 +2,7 @@
 
 Cases pair by what is left of them when the dimension that is compared is taken out: between runs, revisions and
 branches the series itself, between machines the case with its params, between runtimes the case with its other params.
+Params that somebody names may differ too: what is equal but for these is a pair, and where that leaves several, none.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from benchwright.analysis import notes
+from benchwright.analysis.across import change_text
 from benchwright.analysis.judged_metrics import judged_metrics, rank
 from benchwright.analysis.rows import show_scalar
+from benchwright.errors import OptionError, did_you_mean
 from benchwright.pages.sides import FilledSide
 from benchwright.records import Scalar
 from benchwright.records.costs import COSTS
@@ -23,6 +26,7 @@ from benchwright.store.archive import ResultOutcome, Valued
 Name = tuple[str, ...]
 Kinds = frozenset[str]
 _TAKEN_OUT = frozenset(["machine", "runtime"])  # kinds of sides that are part of what a series is
+_PARAM = "param:"  # begins, among the kinds, a param that is taken out
 
 
 class MetricOfSides(NamedTuple):
@@ -55,12 +59,17 @@ class CaseOfSides:
         return _name_value(known, self.across)
 
 
-def pair_cases(filled: Sequence[FilledSide], wanted: Sequence[str]) -> list[list[CaseOfSides]]:
-    """For each side but the first, its cases paired with those of the first.
+def pair_cases(
+    filled: Sequence[FilledSide], wanted: Sequence[str], across: Sequence[str] = ()
+) -> list[list[CaseOfSides]]:
+    """For each side but the first, its cases paired with those of the first, equal but for the params `across`.
 
     Without `wanted` metrics, those that are judged; which these are depends on the metrics that each case has.
     """
-    kinds = frozenset(side.kind for side in filled)
+    _check_params(filled, across)
+    kinds = frozenset([*(side.kind for side in filled), *(f"{_PARAM}{name}" for name in across)])
+    for side in filled if across else ():
+        _refuse_several(side, kinds, across)
     shown = _choose_metrics(filled, wanted) if wanted else _choose_judged(filled)
     ended = [_by_case(side.outcomes, kinds) for side in filled]
     doubted = any(notes.is_doubtful([said]) for said in {one.verdict for side in filled for one in side.outcomes})
@@ -74,7 +83,7 @@ def pair_cases(filled: Sequence[FilledSide], wanted: Sequence[str]) -> list[list
             [
                 CaseOfSides(
                     name=metrics[0].known.case,
-                    params=_params(metrics[0].known.params, kinds),
+                    params=_params_of(metrics, kinds, across if len(filled) == 2 else ()),
                     metrics=sorted(metrics, key=lambda one: place(one.known.metric)),
                     outcomes=(ended[0].get(name[:2], ()), outcomes.get(name[:2], ())),
                     is_doubted=doubted,
@@ -84,6 +93,61 @@ def pair_cases(filled: Sequence[FilledSide], wanted: Sequence[str]) -> list[list
             ]
         )
     return columns
+
+
+def param_names(filled: Sequence[FilledSide]) -> list[str]:
+    """Every param of the sides' cases, in the order of their appearance."""
+    return list(dict.fromkeys(name for side in filled for one in side.values for name in json_mapping(one.params)))
+
+
+def describe_params(filled: Sequence[FilledSide], across: Sequence[str]) -> list[str]:
+    """Which values each side has of the params that may differ, in words."""
+    found = []
+    for side in filled if across else ():
+        told = [json_mapping(text) for text in dict.fromkeys(value.params for value in side.values)]
+        parts = [
+            f"{name}={notes.list_some(list(dict.fromkeys(show_scalar(one[name]) for one in told if name in one)))}"
+            for name in across
+        ]
+        found.append(f"{side.side.label}: {', '.join(parts)}")
+    return found
+
+
+def _check_params(filled: Sequence[FilledSide], across: Sequence[str]) -> None:
+    known = param_names(filled) if across else []
+    for name in across:
+        if name not in known:
+            raise OptionError(f"no case has a parameter {name!r}", remedy=did_you_mean(name, known))
+
+
+def _refuse_several(side: FilledSide, kinds: Kinds, across: Sequence[str]) -> None:
+    """Refuses a side of which several cases are equal but for the params: nothing says which is meant."""
+    found: dict[Name, str] = {}
+    for value in side.values:
+        name = _case_name(value, kinds)
+        if found.setdefault(name, value.params) != value.params:
+            values = [json_mapping(text) for text in (found[name], value.params)]
+            shown = " and ".join(
+                " ".join(f"{param}={show_scalar(one.get(param))}" for param in across) for one in values
+            )
+            raise OptionError(
+                f"{side.side.label}: several cases of {value.case} are equal but for {' and '.join(across)} ({shown}), "
+                "so nothing says which is meant",
+                remedy=f"leave {'one of ' * (len(across) > 1)}{', '.join(across)} out, or look at the matrix, which "
+                "crosses values of one run",
+            )
+
+
+def _params_of(metrics: Sequence[MetricOfSides], kinds: Kinds, across: Sequence[str]) -> Mapping[str, Scalar]:
+    """The params of a case, and of those that may differ how they do."""
+    found = _params(metrics[0].known.params, kinds)
+    if not across:
+        return found
+    before, after, _ = metrics[0]
+    sides = [json_mapping(side[0].params) if side else {} for side in (before, after)]
+    if not all(sides):
+        return {**found, **{name: value for side in sides for name, value in side.items() if name in across}}
+    return {**found, **{name: change_text(sides[0], sides[1], name) for name in across}}
 
 
 def _choose_metrics(filled: Sequence[FilledSide], wanted: Sequence[str]) -> list[list[Valued]]:
@@ -145,7 +209,7 @@ def _one_of_each(side: dict[Name, list[Valued]], kinds: Kinds) -> dict[Name, Nam
 
 def _name_value(value: Valued, kinds: Kinds) -> Name:
     """Names the series, or what is left of it without what is compared."""
-    if not kinds.isdisjoint(_TAKEN_OUT):
+    if not kinds.isdisjoint(_TAKEN_OUT) or any(kind.startswith(_PARAM) for kind in kinds):
         return (*_case_name(value, kinds), value.metric, value.unit)
     return value.series, value.unit
 
@@ -165,7 +229,7 @@ def _params(text: str, kinds: Kinds) -> Mapping[str, Scalar]:
     told = json_mapping(text)
     if "runtime" in kinds:
         told.pop("runtime", None)
-    return told
+    return {name: value for name, value in told.items() if f"{_PARAM}{name}" not in kinds}
 
 
 def _by_case(outcomes: Iterable[ResultOutcome], kinds: Kinds) -> dict[Name, list[ResultOutcome]]:

@@ -47,7 +47,8 @@ def pareto(archive: Archive, *, x: str = "", y: str = "", chosen: Mapping[str, s
         return _empty(x, y, metrics)
     both, lonely = _configurations(archive, x, y)
     dimensions = dimensions_of([one.first for one in both])
-    fixed = _narrow(both, dimensions, chosen or {})
+    # A case that has one of the metrics is known: it is left out, and the page says so.
+    fixed = _narrow(both, dimensions_of([*(one.first for one in both), *lonely]), chosen or {})
     fitting = [one for one in both if _fits(one.first, fixed)]
     alone = sum(_fits(place, fixed) for place in lonely)
     points = _points(archive, fitting[:MOST], dimensions)

@@ -43,6 +43,7 @@ class RunLine:
     tags: Sequence[str]
     case_count: int = 0  # names in all
     held: int = 0  # results that were measured in quarantine: they are not judged
+    is_race: bool = False  # whether `benchwright tune` made it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

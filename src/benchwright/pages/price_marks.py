@@ -8,7 +8,7 @@ import numpy as np
 
 from benchwright.analysis.price_changes import compare_prices, describe_price
 from benchwright.pages.shapes import PriceMark
-from benchwright.records.costs import MONEY
+from benchwright.records.costs import is_money
 from benchwright.records.prices import Price
 from benchwright.store.archive import Archive, Columns
 
@@ -17,7 +17,7 @@ _RUNS = 100  # the newest, whose results are asked what their machines cost
 
 def prices_of(archive: Archive, metrics: Iterable[str], runs: Iterable[str]) -> Mapping[str, str]:
     """What each result of these runs rests on, by its id; nothing where none of the metrics is one of money."""
-    if not any(metric in MONEY for metric in metrics):
+    if not any(is_money(metric) for metric in metrics):
         return {}
     newest = sorted({*runs}, reverse=True)[:_RUNS]
     return {one.result: describe_price(one.price) for one in archive.outcomes(newest) if one.price}
@@ -25,7 +25,7 @@ def prices_of(archive: Archive, metrics: Iterable[str], runs: Iterable[str]) -> 
 
 def price_marks(archive: Archive, metric: str, machine: str, columns: Columns) -> list[PriceMark]:
     """The prices of a series of costs: the first that is known, and each that is another than the one before it."""
-    if metric not in MONEY:
+    if not is_money(metric):
         return []
     newest = columns.runs[-_RUNS:]
     known: dict[str, Price] = {}

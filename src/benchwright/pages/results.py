@@ -6,21 +6,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchwright import schema
+from benchwright.analysis.live_values import TASK, live_values, round_band
+from benchwright.analysis.rows import rows
 from benchwright.errors import StoreError
 from benchwright.pages import at_once
 from benchwright.pages.distributions import distributions
 from benchwright.pages.lines import milliseconds
 from benchwright.pages.machines import quarantine_line
 from benchwright.pages.requests import requests_view
-from benchwright.pages.shapes import QuarantineLine, ResultView
-from benchwright.records import Result, Status
+from benchwright.pages.shapes import QuarantineLine, ResultView, ValueBand
+from benchwright.records import Result, Run, Status
 from benchwright.records.machines import Quarantines
 from benchwright.schema.parsing import json_mapping
+from benchwright.schema.series_identity import series_key_of
 from benchwright.store.archive import Archive
 from benchwright.units import whole_number
 
 AGED = "The individual calls of this result were removed to save space; its metrics are kept."
-_ROUNDS = 50  # whose calls are put together, beside one
+_ROUNDS = 50  # whose calls, or printed values, are put together, beside one
+_SLOTS = 120  # steps of time of a band
 FOLDED = "The individual calls were condensed to save space: their durations are kept, their order is not."
 
 
@@ -57,7 +61,7 @@ def result_view(archive: Archive, reference: str, *, together: bool = False) -> 
         duration=result.duration,
         revision=result.revision or run.revision,
         metrics=[replace(metric, values=()) for metric in result.metrics],
-        series={metric.name: schema.series_key(case, result.environment, metric.name) for metric in result.metrics},
+        series={metric.name: series_key_of(result, metric.name) for metric in result.metrics},
         distributions=distributions(result, others),
         distributed=1 + len(others),
         note=_note(result),
@@ -74,7 +78,29 @@ def result_view(archive: Archive, reference: str, *, together: bool = False) -> 
         rounds=[name for _, name in sorted(rounds)],
         quarantine=_quarantine(archive, result),
         requests=requests_view(result),
+        bands=_bands(archive, run, result, [name for _, name in rounds]),
     )
+
+
+def _bands(archive: Archive, run: Run, result: Result, names: Sequence[str]) -> list[ValueBand]:
+    """What all rounds of a task printed over time, where there are enough of them for a band."""
+    if result.case.target.runtime != TASK or not result.timelines:
+        return []
+    others = [archive.result(name)[1] for name in names[:_ROUNDS] if name != result.id]
+    [row, *_] = rows(replace(run, results=(result, *others)))
+    found = ((one, round_band(one, _SLOTS)) for one in live_values(row))
+    return [
+        ValueBand(
+            name=one.name,
+            rounds=len(one.rounds),
+            seconds=band.seconds.tolist(),
+            low=band.low.tolist(),
+            middle=band.middle.tolist(),
+            high=band.high.tolist(),
+        )
+        for one, band in found
+        if band is not None
+    ]
 
 
 def _other_rounds(archive: Archive, result: Result, names: Sequence[str]) -> list[Result]:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from benchwright import schema
 from benchwright.analysis import notes
+from benchwright.analysis.goals import training_lines
 from benchwright.analysis.judged_metrics import directions_of, headline_metrics, in_order, judged_metrics
 from benchwright.analysis.leases import leased_machines
 from benchwright.analysis.machine_columns import CaseByMachine, describe_instances, machine_columns
@@ -18,6 +19,7 @@ from benchwright.analysis.request_failures import describe_requests
 from benchwright.analysis.rows import Row, rows
 from benchwright.analysis.scaling import Advice, advice, cautions
 from benchwright.pages.lines import milliseconds
+from benchwright.pages.races import race_view
 from benchwright.pages.requests import sweep_lines
 from benchwright.pages.shapes import (
     AdviceLine,
@@ -28,9 +30,11 @@ from benchwright.pages.shapes import (
     MachineCell,
     MachineTable,
     ObjectiveLine,
+    RaceView,
     SweepLine,
     WarnedCases,
 )
+from benchwright.pages.speedups import SpeedUpLine, speedup_lines
 from benchwright.records import Run
 from benchwright.records.costs import COSTS
 from benchwright.records.request_metrics import are_of_requests
@@ -42,6 +46,7 @@ _RIVALS = 20  # labels of cases that cannot be told from the best
 _NAMED = 20  # cases of a warning
 _PRICES = 20
 _LEASES = 200  # machines of clouds, and cases that several of them measured
+_TRAINING = 40  # lines on goals and warm-ups of tasks
 _FAILED = 50  # cases that are told of apart from the table
 _KEPT = 5000  # results of the runs that are remembered
 
@@ -60,14 +65,17 @@ class RunTable:
     failing: Sequence[FailedCase]
     objectives: Sequence[ObjectiveLine]
     rates: Sequence[str]
+    training: Sequence[str]
     advice: Sequence[AdviceLine]
     cautions: Sequence[str]
     by_machine: MachineTable | None
     prices: Sequence[str]
     leases: Sequence[LeaseLine]
     instances: Sequence[str]
+    speedups: Sequence[SpeedUpLine]
     sweeps: Sequence[SweepLine]
     requests: Sequence[str]
+    race: RaceView | None
 
 
 class _Kept:
@@ -143,14 +151,17 @@ def _make(run: Run) -> RunTable:
             for kept in notes.objectives(table)
         ],
         rates=notes.rates(table),
+        training=training_lines(table)[:_TRAINING],
         advice=[_advice_line(one) for one in advice(table)[:_ADVICE]],
         cautions=cautions(table),
         by_machine=_by_machine(table, machines),
         prices=price_bases(run.results)[:_PRICES],
         leases=[LeaseLine(**asdict(one)) for one in leased_machines(run.results)[:_LEASES]],
         instances=describe_instances(table)[:_LEASES],
+        speedups=speedup_lines(table),
         sweeps=sweep_lines(table),
         requests=[said.strip() for said in describe_requests(table)],
+        race=race_view(run),
     )
 
 

@@ -80,6 +80,7 @@ def run_view(
         machines={key: names.get(key, "") for key in keys},
         objectives=table.objectives,
         rates=table.rates,
+        training=table.training,
         quarantines=_quarantines(archive, table),
         advice=table.advice,
         cautions=table.cautions,
@@ -87,8 +88,10 @@ def run_view(
         prices=table.prices,
         leases=table.leases,
         instances=table.instances,
+        speedups=table.speedups,
         sweeps=table.sweeps,
         requests=table.requests,
+        race=None if after else table.race,
     )
 
 
@@ -114,6 +117,7 @@ def _summary(table: RunTable) -> RunSummary:
         revision=run.revision,
         tags=run.tags,
         planned=run.planned,
+        is_race=run.race is not None,
     )
 
 
@@ -123,4 +127,5 @@ def _previous(archive: Archive, table: RunTable, machine: str) -> str:
     if not cases:
         return ""
     older = archive.runs_page(before=table.run.id, limit=_LOOKED_BACK, case=cases[0], machine=machine)
-    return next((one.id for one in older if sorted(one.cases) == cases), "")
+    is_race = table.run.race is not None
+    return next((one.id for one in older if sorted(one.cases) == cases and one.is_race is is_race), "")

@@ -167,6 +167,9 @@ def _find_related(archive: Archive, listed: ListedSeries, names: dict[str, str])
         for one in archive.series(SeriesFilter(case=here.case, limit=_LOOKED_AT))
         if one.series.case == here.case and (one.series.key, one.series.unit) != (here.key, here.unit)
     ]
-    same = [one for one in others if (one.series.params, one.series.machine) == (here.params, here.machine)]
-    elsewhere = [one for one in others if one not in same and one.series.metric == here.metric]
+    place = (here.params, here.machine)
+    same = [one for one in others if (one.series.params, one.series.machine) == place]
+    elsewhere = [
+        one for one in others if one.series.metric == here.metric and (one.series.params, one.series.machine) != place
+    ]
     return series_lines(archive, [*same, *elsewhere][:RELATED], names=names)

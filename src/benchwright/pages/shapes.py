@@ -63,6 +63,10 @@ from benchwright.pages.parts import QuarantineLine as QuarantineLine
 from benchwright.pages.parts import RunLine as RunLine
 from benchwright.pages.parts import SeriesLine as SeriesLine
 from benchwright.pages.parts import WarnedCases as WarnedCases
+from benchwright.pages.race_shapes import RaceBreach as RaceBreach
+from benchwright.pages.race_shapes import RaceCellLine as RaceCellLine
+from benchwright.pages.race_shapes import RaceMetric as RaceMetric
+from benchwright.pages.race_shapes import RaceView as RaceView
 from benchwright.pages.request_shapes import FailureKind as FailureKind
 from benchwright.pages.request_shapes import RequestLine as RequestLine
 from benchwright.pages.request_shapes import RequestsView as RequestsView
@@ -81,6 +85,8 @@ from benchwright.pages.settings_shapes import TargetsPage as TargetsPage
 from benchwright.pages.settings_shapes import ThresholdLine as ThresholdLine
 from benchwright.pages.settings_shapes import TokenLine as TokenLine
 from benchwright.pages.settings_shapes import TokensPage as TokensPage
+from benchwright.pages.speedups import SpeedUpLine as SpeedUpLine
+from benchwright.pages.speedups import SpeedUpMark as SpeedUpMark
 from benchwright.records import (
     Artifact,
     Failure,
@@ -177,6 +183,7 @@ class RunView(Linked):
     machines: Mapping[str, str]
     objectives: Sequence[ObjectiveLine]
     rates: Sequence[str]  # of open loops: what was asked for, drawn and delivered
+    training: Sequence[str] = ()  # of tasks: goals that a round never reached, and what is left out as warm-up
     quarantines: Mapping[str, QuarantineLine] = field(default_factory=dict)  # by machine: those it was measured in
     advice: Sequence[AdviceLine] = ()
     cautions: Sequence[str] = ()  # before choosing by these measurements
@@ -190,8 +197,10 @@ class RunView(Linked):
     prices: Sequence[str] = ()  # what its costs rest on: shape, market, day, amount and source
     leases: Sequence[LeaseLine] = ()  # the machines of clouds that were leased for it, the first 200
     instances: Sequence[str] = ()  # how much instances of one shape differ, in words, for each case
+    speedups: Sequence[SpeedUpLine] = ()  # by numbers of processes that a launcher started
     sweeps: Sequence[SweepLine] = ()  # of served models: users or rates, with the knee
     requests: Sequence[str] = ()  # how many were made of served models, and of each class how many failed
+    race: RaceView | None = None  # of a run that `benchwright tune` made; on the first page of its cases alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +215,18 @@ class Distribution:
     quantiles: Sequence[tuple[float, float]]  # (share, value)
     over_time: Sequence[tuple[float, float]]  # (seconds, value): every call, or the least and largest of stretches
     of: str = "call"  # what is counted: a call, a request, a gap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueBand:
+    """A value that all rounds of a task printed over time: the lowest, the middle and the highest of them."""
+
+    name: str
+    rounds: int
+    seconds: Sequence[float]
+    low: Sequence[float]
+    middle: Sequence[float]
+    high: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +266,7 @@ class ResultView(Linked):
     quarantine: QuarantineLine | None = None  # the one it was measured in: it is not judged
     distributed: int = 1  # rounds whose calls the distributions show
     requests: RequestsView | None = None  # of a served model
+    bands: Sequence[ValueBand] = ()  # of a task, where enough rounds printed the same values
 
 
 # ---- findings ----

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from benchwright.records.code import clean_repository
+from benchwright.records.races import RaceTerms
 
 if TYPE_CHECKING:
     Int64s = array[int]
@@ -362,6 +363,15 @@ class Result:
         return next((m for m in self.metrics if m.name == name), None)
 
 
+SKIPS = ("skipped", "SkipNotImplemented")  # kinds of failure by which a benchmark says that it does not apply
+
+
+def is_sound(result: Result) -> bool:
+    """Whether a result is as it should be: it has numbers, or its benchmark says itself that it does not apply."""
+    left_out = result.status is Status.SKIPPED and result.error is not None and result.error.kind in SKIPS
+    return result.status is Status.OK or left_out
+
+
 CALIBRATION_TAG = "benchwright-calibration"  # of the runs that keep what `env --calibrate` found; no list shows them
 CALIBRATION = "calibration of this machine"  # the name of their only case
 CONTROL_TAG = "benchwright-control"  # of the runs of a machine's control benchmark; no list shows them
@@ -383,3 +393,4 @@ class Run:
     results: tuple[Result, ...] = ()
     tags: tuple[str, ...] = ()
     planned: int = 0  # results it was to have at least; fewer are a run that was cut off. 0: nobody said
+    race: RaceTerms | None = None  # what `benchwright tune` searched in it

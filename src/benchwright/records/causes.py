@@ -21,6 +21,7 @@ from typing import NamedTuple
 from benchwright import schema
 from benchwright.records import Verdict
 from benchwright.records.findings import Finding, State, Suspect
+from benchwright.records.request_metrics import ERRORS
 
 PREFIX = "cause-"  # of an id: no finding's begins so
 _SPLIT = f"{PREFIX}x"  # of the id of what people split off: other ids go on with a hexadecimal digit
@@ -65,7 +66,7 @@ class Cause:
     worse: int
     better: int
     largest: float  # by which factor the lead changed, whatever its direction: 1.38
-    median: float  # the same of the findings that have the lead's verdict
+    median: float  # the same of the findings that have the lead's verdict, and are told in points as it is, or not
     metrics: tuple[str, ...]
     machines: tuple[str, ...]  # schema.environment_key
     states: Mapping[str, int]
@@ -246,6 +247,9 @@ def make_cause(members: Sequence[FindingHead], lead: Finding, culprit: Suspect |
     from statistics import median  # which a worker does not wait for
 
     first = members[0]
+    alike = [
+        one for one in members if one.verdict == first.verdict and (one.metric == ERRORS) == (first.metric == ERRORS)
+    ]
     times = sorted(head.at for head in members)
     return Cause(
         id=first.cause,
@@ -257,7 +261,7 @@ def make_cause(members: Sequence[FindingHead], lead: Finding, culprit: Suspect |
         worse=sum(head.verdict == Verdict.WORSE.value for head in members),
         better=sum(head.verdict == Verdict.BETTER.value for head in members),
         largest=math.exp(first.size),
-        median=math.exp(median(head.size for head in members if head.verdict == first.verdict)),
+        median=math.exp(median(head.size for head in alike)),
         metrics=tuple(sorted({head.metric for head in members})),
         machines=tuple(sorted({head.machine for head in members})),
         states=dict(Counter(head.state for head in members)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 PER_MILLION = "cost_per_million"  # items, by the throughput or a rate that is reported
 AT_MAX_RATE = "cost_at_max_rate"  # a million items at the highest rate that keeps the objectives
 PER_TOKENS = "cost_per_thousand_tokens"
@@ -25,3 +27,20 @@ TITLES = {
     ENERGY_PER_ITEM: "energy per item",
     ENERGY_PER_RUN: "energy per run",
 }
+_TO_A_GOAL = "cost_to_"  # begins the names of what it cost until a task reached a goal
+
+
+def is_money(name: str) -> bool:
+    """Whether a metric is an amount of money."""
+    return name in MONEY or name.startswith(_TO_A_GOAL)
+
+
+def is_cost(name: str) -> bool:
+    """Whether a metric says what work costs, in money or in energy."""
+    return name in COSTS or name.startswith(_TO_A_GOAL)
+
+
+def costs_among(names: Iterable[str]) -> list[str]:
+    """Those of the names that say what work costs: the usual ones in their order, then those of goals."""
+    known = list(names)
+    return [*(name for name in COSTS if name in known), *(name for name in known if name.startswith(_TO_A_GOAL))]

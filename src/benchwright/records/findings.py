@@ -12,6 +12,7 @@ from typing import TypedDict
 
 from benchwright.records import Better, Estimate, Value, Verdict
 from benchwright.records.code import clean_repository
+from benchwright.records.request_metrics import is_share_of_failures
 
 REFUTED = "refuted"  # of a remark: pairs of processes do not show the change
 VANISHED, ABSORBED = "vanished", "absorbed"  # of a remark: runs do not show it any more; it is part of a drift
@@ -84,7 +85,7 @@ class Finding:
     series: str
     before: Estimate
     after: Estimate
-    effect: Estimate  # after / before
+    effect: Estimate  # after / before; where it `has_ratio`, else 1 + (after - before) of shares
     method: str
     verdict: Verdict
     revisions: tuple[str, ...] = ()  # oldest first: the last that was as before, and those that may have changed it
@@ -114,6 +115,11 @@ class Finding:
     def is_reported(self) -> bool:
         """Whether people were told of it: not while it is suspected, nor when it was given up before."""
         return self.state is not State.SUSPECTED and self.last_event not in (VANISHED, REFUTED, ABSORBED)
+
+    @property
+    def has_ratio(self) -> bool:
+        """Whether the effect is a ratio, as pairs and bisections judge it; that of failed requests is a difference."""
+        return not is_share_of_failures(self.metric, self.unit)
 
     @property
     def last_event(self) -> str:

@@ -6,12 +6,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 ERRORS = "errors"
 TTFT, ITL, TOKENS, PER_USER, GOODPUT = "ttft_p50", "itl_p50", "output_tokens_rate", "tokens_per_user", "goodput"
 _STATISTIC = re.compile(r"(?P<of>[a-z]\w*?)(?:_(?P<which>p\d+(?:\.\d+)?|min|max))?")
+
+
+def is_share_of_failures(metric: str, unit: str) -> bool:
+    """Whether a metric is the share of requests that failed: zero where all is well, so told by difference, in points.
+
+    The effect of a change in it is one plus the difference as a share: 1.05 where 5 % more of all requests fail.
+    """
+    return metric == ERRORS and unit == "%"
 
 
 class MetricWords(NamedTuple):
@@ -52,10 +60,27 @@ AMOUNTS = {
 }
 # What a table of served models shows, in this order; of the errors only where there are any.
 SHOWN = ("ttft_p50", "ttft_p99", "itl_p50", "itl_p99", "latency_p50", "latency_p99", TOKENS, PER_USER, "throughput")
+# Where nothing has the first name: what other tools' files have in its place, counted in the way that their names say.
+_INSTEAD = {
+    "ttft": ("ttft_answer", "ttft_any"),
+    "itl": ("tpot", "itl_any", "tpot_any", "tpot_answer", "itl_mean_per_request", "itl_token_weighted"),
+    "latency": ("e2e", "e2e_close", "e2e_any"),
+    PER_USER: (f"{PER_USER}_any", f"{PER_USER}_after_first"),
+    GOODPUT: (f"{GOODPUT}_any",),
+}
 # What is judged beside the latency and the throughput, which every other measurement has as well.
 JUDGED = (TTFT, ITL, TOKENS, GOODPUT, ERRORS)
 _WITHOUT_BYTES = frozenset([ERRORS, "lateness"])  # of protocols that do not tell when an answer began, such as gRPC
-_SIGNS = frozenset(["ttft", "ttft_p50", "ttfb", "ttfb_p50", "itl_p50", "tpot_p50"])  # what nothing else has
+_SIGNS = frozenset(  # what nothing else has
+    [
+        *("ttft", "ttft_p50", "ttfb", "ttfb_p50", "itl_p50", "tpot_p50"),
+        *("ttft_any", "ttft_any_p50", "ttft_answer_p50", "itl_any_p50", "tpot_any_p50", "e2e_any_p50", "e2e_close_p50"),
+    ]
+)
+_FAMILY = re.compile(
+    r"(?:ttf[bt]|itl|tpot|e2e|lateness|latency|service|tokens_per_user|(?:output|input|cached|reasoning)_tokens|goodput"
+    r"|client_queue|issue_delay)(?:_.+)?"
+)
 
 
 def words_of(metric: str) -> MetricWords | None:
@@ -68,6 +93,21 @@ def words_of(metric: str) -> MetricWords | None:
     title, meaning = TIMES[found["of"]]
     which = found["which"]
     return MetricWords(f"{title} {which}", f"{meaning}: {_describe(which)}") if which else TIMES[found["of"]]
+
+
+def shown_metrics(known: Container[str]) -> list[str]:
+    """The metrics that a table of requests shows, in order; in the place of one that nothing has, its like."""
+    found = []
+    for name in (*SHOWN, GOODPUT, ERRORS):
+        what, statistic = (name, "") if name in AMOUNTS else (name[:-4], name[-4:])
+        others = [f"{other}{statistic}" for other in _INSTEAD.get(what, ())]
+        found.append(next((each for each in (name, *others) if each in known), name))
+    return found
+
+
+def is_of_requests(metric: str) -> bool:
+    """Whether a metric tells of requests to a served model, in whatever way it was counted."""
+    return _FAMILY.fullmatch(metric) is not None
 
 
 def are_of_requests(metrics: Iterable[str]) -> bool:

@@ -52,6 +52,7 @@ class Pair:
     control: float | None  # None: no value
     treatment: float | None
     why: str = ""  # of a pair that does not count
+    limit: str = ""  # the side that never reached the goal which is compared: its value is what it took at least
 
     @property
     def ratio(self) -> float | None:

@@ -179,6 +179,8 @@ def _medians(row: TrialRow) -> tuple[float, float] | None:
 
 def _label_side(side: TrialSide) -> str:
     known = side.revision.id[:10] if side.revision else ""
+    if side.revision and side.label == side.revision.id:
+        return known
     if not known or side.label.startswith(known):
         return side.label
     return f"{side.label} ({known})"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from benchwright.analysis.change_words import format_points
 from benchwright.analysis.comparison import format_percent
 from benchwright.records.causes import Cause, causes_of
 from benchwright.records.code import CodeLinks
 from benchwright.records.findings import Finding
+from benchwright.records.request_metrics import ERRORS
 from benchwright.report.findings import SHORT, STYLES, change_text, show_list, title
 from benchwright.report.hyperlinks import print_line
 from benchwright.schema.printed import envelope
@@ -61,7 +63,11 @@ def cause_title(cause: Cause) -> str:
     metrics = cause.metrics[0] if len(cause.metrics) == 1 else f"{len(cause.metrics)} metrics"
     cases = "1 case" if cause.cases == 1 else f"{cause.cases} cases"
     middle = abs((cause.median if cause.lead.effect.point >= 1 else 1 / cause.median) - 1)
-    size = f"up to {change_text(cause.lead).partition(' [')[0]}, median {format_percent(middle)}"
+    largest = change_text(cause.lead).partition(" [")[0]
+    size = f"up to {largest}, median {format_percent(middle)}"
+    if not cause.lead.has_ratio:  # the others of several metrics are told in per cent, and not here
+        of_errors = f"{ERRORS} " if len(cause.metrics) > 1 else ""
+        size = f"{of_errors}up to {largest}, median {format_points(1 + middle)} points"
     both = f"; {cause.worse} worse, {cause.better} better" if cause.worse and cause.better else ""
     return printable(f"{cause.series} series of {cases}, {metrics}: {size}{both}")
 
@@ -111,5 +117,6 @@ def _below_cause(cause: Cause, count: int) -> Iterator[str]:
     if count > IN_FULL:
         yield f"  and {count - IN_FULL} more: benchwright findings --cause {cause.id} --state all --limit {count}"
     yield f"one alone: benchwright findings show {cause.lead.id}"
-    if cause.culprit and len(cause.lead.revisions) > 2:  # the last that was as before, and at least two commits
+    commits = len(cause.lead.revisions) - 1  # after the last that was as before
+    if cause.culprit and cause.lead.has_ratio and commits > 1:
         yield f"which commit: benchwright bisect {cause.lead.id}"

@@ -18,9 +18,9 @@ from benchwright.records.costs import (
     PER_TOKENS,
     TITLES,
 )
-from benchwright.records.request_metrics import ERRORS, GOODPUT, are_of_requests, words_of
-from benchwright.records.request_metrics import SHOWN as OF_REQUESTS
-from benchwright.units.numbers import NumberText, Scale, cell, scale_of
+from benchwright.records.goals import is_reached_share
+from benchwright.records.request_metrics import ERRORS, are_of_requests, is_of_requests, shown_metrics, words_of
+from benchwright.units.numbers import NumberText, Scale, cell, scale_of_estimates
 
 # metric -> heading, in the order of the table; a metric that no row has gets no column.
 SHOWN = {
@@ -31,8 +31,6 @@ SHOWN = {
     **{name: TITLES[name] for name in (PER_MILLION, AT_MAX_RATE, PER_TOKENS, PER_EPOCH, PER_RUN, ENERGY_PER_ITEM)},
     "rss_peak": "peak memory",
 }
-# The same of requests to served models, before the others.
-SERVED = {name: words.title for name in (*OF_REQUESTS, GOODPUT, ERRORS) if (words := words_of(name))}
 
 MOST_OWN = 6  # columns that benchmarks report of themselves, those that are judged first; `show` has them all
 
@@ -56,13 +54,16 @@ class Column:
 def columns(table: Sequence[Row]) -> list[Column]:
     """The columns that at least one row can fill, each in one unit from top to bottom."""
     known = directions_of(metric for row in table for metric in row.metrics.values())
-    usual = {**SERVED, **{name: SHOWN[name] for name in SHOWN if name not in SERVED}} if is_served(table) else SHOWN
+    usual = SHOWN
+    if served := is_served(table):  # before the others
+        of_requests = {name: words.title if (words := words_of(name)) else name for name in shown_metrics(known)}
+        usual = {**of_requests, **{name: SHOWN[name] for name in SHOWN if not is_of_requests(name)}}
     judged = [name for name in judged_metrics(known) if name not in usual and name != "wall_time"]
-    if SERVED.keys() & known.keys() >= {"ttft_p50", "itl_p50"}:
-        judged = [
-            name for name in judged if not words_of(name)
-        ]  # more of the same, such as the mean gap: `show` has it
-    own = list(dict.fromkeys([*judged, *_names_reported(table)]))[:MOST_OWN]
+    # Of requests there is always more of the same, such as the mean gap, and all that another tool told: `show` has it.
+    reported = [*judged, *_names_reported(table)]
+    if served:
+        reported = [name for name in reported if name not in usual and not is_of_requests(name)]
+    own = list(dict.fromkeys(name for name in reported if not _is_always_reached(name, table)))[:MOST_OWN]
     names = {"wall_time": "wall time", **dict.fromkeys(own), **usual, COST: _cost_title(table)}
     found = (_column(metric, title or metric, table) for metric, title in names.items() if _says(metric, table))
     return [column for column in found if column]
@@ -80,6 +81,12 @@ def _says(metric: str, table: Sequence[Row]) -> bool:
         return any(metric in row.metrics and row.metrics[metric].better is not None for row in table)
     errors = [row.metrics[metric].estimate.point for row in table if metric == ERRORS and metric in row.metrics]
     return not errors or any(errors) or not is_served(table)
+
+
+def _is_always_reached(metric: str, table: Sequence[Row]) -> bool:
+    """Whether a metric is the share of rounds that reached a goal, and every round of every case did."""
+    found = [row.metrics[metric] for row in table if metric in row.metrics]
+    return all(is_reached_share(metric, one.unit) and one.estimate.point == 100.0 for one in found) and bool(found)
 
 
 def _cost_title(table: Sequence[Row]) -> str:
@@ -105,7 +112,7 @@ def _column(metric: str, title: str, table: Sequence[Row]) -> Column | None:
         return Column(
             metric=metric, title=title, better=present[0].better, scale=Scale(factor=1.0, unit=""), cells=cells
         )
-    scale = scale_of((m.estimate.point for m in present), present[0].unit)
+    scale = scale_of_estimates((m.estimate for m in present), present[0].unit)
     cells = tuple(cell(m.estimate, scale) if m else None for m in found)
     return Column(metric=metric, title=title, better=present[0].better, scale=scale, cells=cells)
 

@@ -50,11 +50,11 @@ def columns_markdown(lines: Sequence[AlignedLine], judged: Judged, baseline: Run
     return "\n\n".join(part for part in (table, said, notes, _rules(judged, smallest)) if part) + "\n"
 
 
-def columns_json(judged: Judged, baseline: Run, *, smallest: float) -> str:
+def columns_json(judged: Judged, baseline: Run, *, smallest: float, across: Sequence[str] = ()) -> str:
     """The comparisons as JSON, every estimate with its interval."""
     sides = [{"after": run.id, "cases": rows, "means": means} for run, rows, means in judged]
-    document = {"before": baseline.id, "smallest": smallest, "false_rate": FALSE_RATE, "sides": sides}
-    return envelope("comparisons", document)
+    document = {"before": baseline.id, "across": list(across), "smallest": smallest, "false_rate": FALSE_RATE}
+    return envelope("comparisons", {**document, "sides": sides})
 
 
 def _show(console: Console, lines: Sequence[AlignedLine], judged: Judged, baseline: Run, smallest: float) -> None:

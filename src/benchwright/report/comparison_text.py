@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from benchwright.analysis.comparison import FALSE_RATE, ComparedRow, format_ratio, is_of_one_process, notes_of
 from benchwright.analysis.geomeans import EVERY_SUITE, GeometricMean
 from benchwright.records import Run, Verdict
-from benchwright.records.costs import COSTS
+from benchwright.records.costs import is_cost
 from benchwright.report.code_text import range_markdown
 from benchwright.report.markdown import escape_markdown, markdown_table
 from benchwright.report.table import UNLIMITED, emit
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 HEADS = ("case", "metric", "before", "after", "ratio", "verdict")
+_TESTS = "pytest"  # the runtime of what pytest measured: no other command can measure it again
 STYLES = {Verdict.WORSE: "red", Verdict.BETTER: "green", Verdict.UNCLEAR: "yellow", Verdict.SAME: ""}
 
 
@@ -37,12 +38,19 @@ def print_comparison(
     width: int | None = None,
     beside: str = "",
     means: Sequence[GeometricMean] = (),
+    across: Sequence[str] = (),
 ) -> None:
     """Prints the comparison: a table where it fits, otherwise lines of its own for each metric.
 
-    `beside` is what is known of the machine's own false alarms, `means` what all cases together did.
+    `beside` is what is known of the machine's own false alarms, `means` what all cases together did, `across` the
+    parameters in which paired cases differ.
     """
-    emit(file or sys.stdout, lambda console: _show(console, compared, a, b, smallest, beside, means), width=width)
+    head = describe_sides(a, b, across)
+    emit(
+        file or sys.stdout,
+        lambda console: _show(console, compared, a, b, head, smallest, beside, means),
+        width=width,
+    )
 
 
 def comparison_markdown(
@@ -54,12 +62,13 @@ def comparison_markdown(
     beside: str = "",
     means: Sequence[GeometricMean] = (),
     projects: Projects | None = None,
+    across: Sequence[str] = (),
 ) -> str:
     """The comparison as a GitHub table; what changed between both leads to the forge, if it is known."""
     body = [list(line) for line, _ in _lines(compared)]
     table = markdown_table(HEADS, body, [False, False, True, True, True, False])
     said = "\n".join(f"- {escape_markdown(note)}" for note in notes_of(compared))
-    first = f"{escape_markdown(b.id)} against {escape_markdown(a.id)}: {summary(compared)}"
+    first = f"{escape_markdown(describe_sides(a, b, across))}: {summary(compared)}"
     promised = (rules(smallest, compared), escape_markdown(beside), escape_markdown(pairs_hint(compared, a, b)))
     together = "\n".join(f"- {escape_markdown(line)}" for line in describe_means(means))
     parts = [first, range_markdown(a, b, projects or Projects()), table, together, said, *promised]
@@ -74,9 +83,17 @@ def comparison_json(
     smallest: float,
     calibration: object = None,
     means: Sequence[GeometricMean] = (),
+    across: Sequence[str] = (),
 ) -> str:
     """The comparison as JSON, every estimate with its interval."""
-    document = {"before": a.id, "after": b.id, "smallest": smallest, "false_rate": FALSE_RATE, "cases": compared}
+    document = {
+        "before": a.id,
+        "after": b.id,
+        "across": list(across),
+        "smallest": smallest,
+        "false_rate": FALSE_RATE,
+        "cases": compared,
+    }
     return envelope("comparison", {**document, "means": means, "calibration": calibration})
 
 
@@ -93,6 +110,14 @@ def describe_means(means: Sequence[GeometricMean]) -> list[str]:
         else:
             suites.setdefault(mean.suite, []).append(f"{mean.metric} {mean.ratio.point:.3f} ({mean.cases})")
     return lines + [f"  of {suite}: {', '.join(said)}" for suite, said in suites.items()]
+
+
+def describe_sides(a: Run, b: Run, across: Sequence[str]) -> str:
+    """Which sides these are, and across which parameters."""
+    by = f" across {', '.join(across)}" if across else ""
+    if a.id == b.id:
+        return f"{b.id}, its cases against the first of them{by}"
+    return f"{b.id} against {a.id}{by}"
 
 
 def same_run_text(run: Run) -> str:
@@ -113,6 +138,7 @@ def _show(
     compared: Sequence[ComparedRow],
     a: Run,
     b: Run,
+    head: str,
     smallest: float,
     beside: str,
     means: Sequence[GeometricMean],
@@ -132,9 +158,7 @@ def _show(
         console.print(Text(printable(said)), overflow="fold")
     for note in notes_of(compared):
         console.print(Text(printable(note), style="yellow"), overflow="fold")
-    console.print(
-        Text(f"{printable(b.id)} against {printable(a.id)}: {summary(compared)}", style="bold"), overflow="fold"
-    )
+    console.print(Text(f"{printable(head)}: {summary(compared)}", style="bold"), overflow="fold")
     for said in filter(None, (rules(smallest, compared), beside, pairs_hint(compared, a, b))):
         console.print(Text(printable(said), style="dim"), overflow="fold")
 
@@ -184,9 +208,11 @@ def rules(smallest: float, compared: Sequence[ComparedRow] = ()) -> str:
 
 def pairs_hint(compared: Sequence[ComparedRow], a: Run, b: Run) -> str:
     """How to find out what stayed unclear: the two revisions in pairs, which a busy machine slows alike."""
-    judged = (metric for row in compared for metric in row.metrics if metric.name not in COSTS)
+    judged = (metric for row in compared for metric in row.metrics if not is_cost(metric.name))
     if not any(metric.verdict is Verdict.UNCLEAR for metric in judged):
         return ""
+    if all(result.case.target.runtime == _TESTS for result in b.results):
+        return "Unclear: fresh processes on both sides tell more: pytest --benchwright-isolated --benchwright-rounds 10"
     revisions = [run.revision.id if run.revision and not run.revision.dirty else "" for run in (a, b)]
     targets = list(dict.fromkeys(_target_in_repository(result.case.target.uri, revisions[1]) for result in b.results))
     if not all(revisions) or revisions[0] == revisions[1] or len(targets) != 1:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas
 
     from benchwright.analysis.comparison import ComparedRow
+    from benchwright.analysis.races import RaceStory
     from benchwright.analysis.trend import JudgedSeries
     from benchwright.records.bisections import Bisected
     from benchwright.records.findings import Finding
@@ -133,6 +134,30 @@ def trial_frame(trial: Trial) -> pandas.DataFrame:
             row.params,
         )
         for row in trial.rows
+    )
+
+
+def race_frame(story: RaceStory) -> pandas.DataFrame:
+    """One row for each configuration of a race, settings as columns."""
+    return _frame(
+        _with_params(
+            {
+                "standing": str(one.state),
+                "why": one.why,
+                "processes": one.processes,
+                "first_block": one.first,
+                "last_block": one.last,
+                **{
+                    key: value
+                    for name in story.metrics
+                    for key, value in _numbers(
+                        name, one.row.metrics[name].estimate if one.row and name in one.row.metrics else None
+                    ).items()
+                },
+            },
+            one.settings,
+        )
+        for one in story.cells
     )
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from benchwright.analysis.change_words import describe_points
 from benchwright.analysis.comparison import WORDS, format_percent
 from benchwright.records import Estimate, Verdict
 from benchwright.records.code import CodeLinks
@@ -106,6 +107,8 @@ def change_text(finding: Finding, effect: Estimate | None = None) -> str:
 
 
 def _size_text(finding: Finding, effect: Estimate) -> str:
+    if not finding.has_ratio:
+        return describe_points(effect)
     above, below, times = WORDS.get(finding.unit, ("higher", "lower", "high"))
     if effect.point >= 2:
         return f"{effect.point:.3g} times as {times}"
@@ -189,7 +192,7 @@ def _culprits(finding: Finding, links: CodeLinks | None) -> Iterator[tuple[str, 
         number = links.request_of(suspect.pull_request, suspect.subject) if links else 0
         request = f"  {links.request_word} {number}" if links and number and links.request_link(number) else ""
         yield f"{line}{request}", _suspect_links(suspect, number, request.strip(), links)
-    if count > 1:
+    if count > 1 and finding.has_ratio:
         yield f"  which one: benchwright bisect {finding.id}", []
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from benchwright.analysis import notes
+from benchwright.analysis.goals import describe_goals, describe_left_out
 from benchwright.analysis.leases import describe_leases
 from benchwright.analysis.machine_columns import describe_instances
 from benchwright.analysis.price_changes import describe_bases
@@ -38,6 +39,10 @@ def show_footer(console: Console, run: Run, table: Sequence[Row], next_steps: st
         _line(console, said, "red" if place else "")
     for kept in notes.objectives(table):
         _line(console, f"Objective {kept}", "green" if kept.met else "red")
+    for said in describe_goals(table):
+        _line(console, f"Goal of {said}", "yellow")
+    for said in describe_left_out(table):
+        _line(console, f"Warm-up of {said}", "dim")
     for said in notes.rates(table):
         _line(console, f"Rate of {said}")
     for said in answers.summary(table):

@@ -10,17 +10,18 @@ from benchwright.analysis.notes import IN_QUARANTINE
 from benchwright.analysis.trend import JudgedSeries, TrendStep, sparkline
 from benchwright.records import Status
 from benchwright.records.findings import Finding
+from benchwright.records.request_metrics import is_share_of_failures
 from benchwright.report.drifts import since_text, slope_text, steps_text
 from benchwright.report.findings import STYLES, change_text
 from benchwright.report.table import emit
 from benchwright.schema.parsing import json_mapping
-from benchwright.units.numbers import cell, line_up, printable, scale_of
+from benchwright.units.numbers import cell, line_up, printable, scale_of, scale_of_estimates
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-NO_VALUE = "no run has a value"
+NO_VALUE = "no run has a value of its own"  # those of `ab` and `bisect` hold several revisions
 
 
 class MissedResult(Protocol):
@@ -60,8 +61,9 @@ def series_heading(series: JudgedSeries, *, with_machine: bool) -> tuple[str, st
 def series_columns(series: JudgedSeries) -> list[list[str]]:
     """The columns of the table of one series, the heads first."""
     rows = series.steps
-    scale = scale_of((row.estimate.point for row in rows), series.unit)
+    scale = scale_of_estimates((row.estimate for row in rows), series.unit)
     cells = [cell(row.estimate, scale) for row in rows]
+    in_points = is_share_of_failures(series.metric, series.unit)
     return [
         ["started (UTC)", *(_date(row.started_at) for row in rows)],
         ["run", *(row.run for row in rows)],
@@ -69,7 +71,7 @@ def series_columns(series: JudgedSeries) -> list[list[str]]:
         ["rounds", *(str(row.rounds) for row in rows)],
         [scale.heading(series.metric), *line_up([one.point for one in cells])],
         ["", *(one.interval for one in cells)],
-        ["change", *(_change(row) for row in rows)],
+        ["change", *(_change(row, in_points=in_points) for row in rows)],
     ]
 
 
@@ -177,5 +179,7 @@ def _date(instant: str) -> str:
     return instant[:16].replace("T", " ")
 
 
-def _change(row: TrendStep) -> str:
-    return "-" if row.change is None else f"{row.change:+.1%}"
+def _change(row: TrendStep, *, in_points: bool) -> str:
+    if row.change is None:
+        return "-"
+    return f"{100 * row.change:+.2g} points" if in_points else f"{row.change:+.1%}"

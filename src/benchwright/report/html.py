@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchwright import schema
 from benchwright.analysis import instrument_facts, notes
+from benchwright.analysis.goals import training_lines
 from benchwright.analysis.leases import describe_leases
 from benchwright.analysis.machine_columns import describe_instances, instance_columns, machine_columns
 from benchwright.analysis.operators import recorded_operators
@@ -18,6 +19,7 @@ from benchwright.analysis.price_changes import describe_bases, price_bases
 from benchwright.analysis.request_failures import describe_requests
 from benchwright.analysis.rows import Row, rows
 from benchwright.analysis.scaling import advice, cautions
+from benchwright.analysis.speedup import speedup_advice
 from benchwright.machine.environment.page import sections
 from benchwright.records import Environment, Run
 from benchwright.report import answers
@@ -96,11 +98,11 @@ def _title(runs: Sequence[Run]) -> str:
 
 def _run(run: Run, number: int, projects: Projects) -> str:
     table = rows(run)
-    parts = [_head(run, projects), tag("h2", "Results")]
+    parts = [_head(run, projects), _race(run, number), tag("h2", "Results")]
     if by_machine := machine_columns(table):
         parts.append(machines_html(by_machine))
     parts += map(machines_html, instance_columns(table))
-    parts += [results_table(table), _objectives(table), _notes(run, table)]
+    parts += [results_table(table), _objectives(table), _training(table), _notes(run, table)]
     if plots := overview_plots(table):
         keys = _keys(table) if len(table) > 1 else ""
         parts += [_folding("Plots"), keys, tag("div", _figures(plots, f"r{number}-"), class_="plots overview")]
@@ -108,10 +110,26 @@ def _run(run: Run, number: int, projects: Projects) -> str:
         said = [tag("p", escape(doubted), class_="note bad") for doubted in cautions(table)]
         said += [tag("p", escape(str(one)), class_="note") for one in chosen]
         parts += [_folding("Recommendations"), *said]
+    if said := speedup_advice(table):
+        parts += [_folding("Processes"), *(tag("p", escape(line), class_="note") for line in said)]
     # At first sight: the results, what to know of them, the plots. The rest is one click away.
     parts += [_folding("Cases"), *(_case(row, i, number, is_open=len(table) == 1) for i, row in enumerate(table))]
     parts += [_folding("Environment"), _environments(run)]
     return tag("section", "".join(parts), data_run=str(number))
+
+
+def _race(run: Run, number: int) -> str:
+    """Of a run that was a race: the answer, the front, and who was in it for how long."""
+    if run.race is None:
+        return ""
+    from benchwright.analysis.races import tell_race
+    from benchwright.report.race_html import race_section
+
+    story = tell_race(run)
+    assert story is not None
+    words, plots = race_section(story)
+    drawn = tag("div", _figures(plots, f"r{number}-race-"), class_="plots overview") if plots else ""
+    return tag("h2", "Race") + words + drawn
 
 
 def _folding(title: str) -> str:
@@ -153,6 +171,10 @@ def _objectives(table: Sequence[Row]) -> str:
         tag("p", tag("b", "Objective ") + escape(str(kept)), class_=f"note {'good' if kept.met else 'bad'}")
         for kept in notes.objectives(table)
     )
+
+
+def _training(table: Sequence[Row]) -> str:
+    return "".join(tag("p", escape(said), class_="note") for said in training_lines(table))
 
 
 def _notes(run: Run, table: Sequence[Row]) -> str:

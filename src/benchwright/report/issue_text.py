@@ -139,7 +139,7 @@ def reproduction_commands(finding: Finding) -> list[str]:
     if len(finding.revisions) > 1 and not finding.drift:
         sides = ["--control", finding.revisions[0], "--treatment", _culprit(finding) or finding.revisions[-1]]
         found.append(shlex.join(["benchwright", "ab", *sides, finding.case]))
-        if len(finding.revisions) > 2:
+        if finding.has_ratio and len(finding.revisions) > 2:
             found.append(f"benchwright bisect {finding.id}")
     told = finding.why.get("remeasure")
     return [*found, told] if isinstance(told, str) else found

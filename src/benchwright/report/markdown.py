@@ -39,8 +39,21 @@ def run_markdown(run: Run, projects: Projects | None = None) -> str:
         for i, row in enumerate(table)
     ]
     right = [False, *(False for _ in names), *(True for _ in found), True, False]
-    parts = [*_by_machine(table), markdown_table(head, body, right), *_notes(run, projects or Projects())]
+    tables = [*_by_machine(table), markdown_table(head, body, right), *_speedups(table)]
+    parts = [*tables, *_notes(run, projects or Projects())]
     return "\n\n".join(parts) + "\n"
+
+
+def _speedups(table: Sequence[Row]) -> list[str]:
+    """Tables of speed-up and efficiency, where cases differ in their number of processes."""
+    from benchwright.analysis.speedup import find_speedups
+    from benchwright.report.speedup_text import speedup_cells
+
+    found = []
+    for speedup in find_speedups(table):
+        head, body = speedup_cells(speedup)
+        found += [escape_markdown(speedup.title), markdown_table(head, body, [True, True, *(False for _ in head[2:])])]
+    return found
 
 
 def _by_machine(table: Sequence[Row]) -> list[str]:

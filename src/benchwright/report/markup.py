@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 EVERY_METRIC = "All metrics"
 FIGURE_SPACE = "\u2007"
+MANY_COLUMNS = 8  # of numbers: from here on they need all the width that there is
 WHISKER = 96.0
 _NUMBER = ' class="n"'
 
@@ -87,7 +88,8 @@ def results_table(table: Sequence[Row], *, swatches: bool = True) -> str:
         line += "".join(column[i] for column in drawn) + number_cell(str(row.rounds), "rounds") + _status(row)
         body += f"<tr>{line}</tr>\n"
     caption = "Each case with its rounds combined; intervals are at 95 % where enough was measured."
-    inner = f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    wide = ' class="wide"' if len(found) >= MANY_COLUMNS else ""
+    inner = f"<table{wide}><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return tag("div", inner, class_="scroll results", tabindex="0", role="region", aria_label="Results")
 
 

@@ -11,6 +11,7 @@ from benchwright.analysis.costs import CostLine, Costs
 from benchwright.analysis.knee import LATENCY, find_knee, sweeps
 from benchwright.analysis.rows import Row
 from benchwright.analysis.scaling import pareto_front
+from benchwright.analysis.speedup import SpeedUp, count_processes
 from benchwright.errors import NotInstalledError, OptionError
 from benchwright.records import Estimate
 from benchwright.report.destination import check_target
@@ -30,10 +31,14 @@ def check_picture(path: Path, force: bool) -> None:
     check_target(path, force or not path.exists())
 
 
-def write_scaling(table: Sequence[Row], path: Path, *, latency: str = "latency_p50") -> Path:
-    """Draws every case with its intervals, the Pareto front joined and named."""
+def write_scaling(
+    table: Sequence[Row], path: Path, *, latency: str = "latency_p50", speedups: Sequence[SpeedUp] = ()
+) -> Path:
+    """Draws every case with its intervals, the Pareto front joined and named; of a speed-up, that instead."""
     from matplotlib.figure import Figure
 
+    if speedups:
+        return _write_speedups(speedups, path)
     named = [row for row in table if {latency, "throughput"} <= row.metrics.keys()]
     if not named:
         raise OptionError("there is no case with a latency and a throughput to draw", remedy="choose another run")
@@ -55,6 +60,30 @@ def write_scaling(table: Sequence[Row], path: Path, *, latency: str = "latency_p
     axes.set_ylim(bottom=0)
     axes.grid(visible=True, linewidth=0.4, alpha=0.6)
     axes.set_title(f"Throughput against latency; the line joins the Pareto front{knees}", fontsize=9, loc="left")
+    figure.savefig(path)
+    return path
+
+
+def _write_speedups(speedups: Sequence[SpeedUp], path: Path) -> Path:
+    """Draws each speed-up against the number of processes, and the line of nothing lost."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SIZE, dpi=DOTS, layout="constrained")
+    axes = figure.add_subplot()
+    for one in speedups:
+        known = [(point.processes, point.speedup) for point in one.points if point.speedup]
+        sides = [_sides(e.point, e.low, e.high, 1.0) or [[0.0], [0.0]] for _, e in known]
+        errors = [[side[i][0] for side in sides] for i in (0, 1)]
+        across, up = [n for n, _ in known], [estimate.point for _, estimate in known]
+        axes.errorbar(across, up, yerr=errors, marker="o", capsize=3, label=printable(f"{one.label} by {one.metric}"))
+    most, base = max(p.processes for one in speedups for p in one.points), min(one.base for one in speedups)
+    axes.plot([base, most], [1, most / base], color="0.45", linestyle="--", linewidth=1, label="nothing lost")
+    axes.set_xticks(sorted({point.processes for one in speedups for point in one.points}))
+    axes.set_xlabel("processes")
+    axes.set_ylabel(f"speed-up against {count_processes(base)}")
+    axes.set_ylim(bottom=0)
+    axes.grid(visible=True, linewidth=0.4, alpha=0.6)
+    axes.legend(fontsize=7)
     figure.savefig(path)
     return path
 

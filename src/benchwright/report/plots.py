@@ -16,9 +16,11 @@ from benchwright.analysis.scaling import pareto_front
 from benchwright.records import Better, Estimate, Run
 from benchwright.records.costs import PER_MILLION
 from benchwright.report.axes import Axis, axis, bottom, exact, frame
+from benchwright.report.goal_plots import goal_curves
 from benchwright.report.load_plots import load_plots
 from benchwright.report.operator_picture import case_icicle
 from benchwright.report.request_plots import request_plots
+from benchwright.report.speedup_plot import speedup_plots
 from benchwright.report.svg import Plot, colour, drawing, element, path, text, tips
 from benchwright.report.timeplots import latency_over_time, timelines
 from benchwright.units.numbers import printable
@@ -320,6 +322,7 @@ def overview_plots(table: Sequence[Row]) -> list[Plot]:
     """The plots over all cases that have something to show."""
     swept = load_plots(table)
     drawn = [
+        *speedup_plots(table),
         *swept,
         *([] if swept else [tradeoff(table, "latency_p50", "median latency")]),  # the same marks, joined another way
         tradeoff(table, "latency_p99", "p99 latency"),
@@ -335,7 +338,7 @@ def case_plots(row: Row, index: int) -> list[Plot]:
     requests = request_plots(row, index)
     # Of requests, what a round had over time is in one plot already; several rounds are told apart in those below.
     again = [] if requests and len(row.ok) == 1 else [latency_over_time(row, index), *timelines(row, index)]
-    return [plot for plot in (*requests, *again, case_icicle(row, index)) if plot]
+    return [plot for plot in (*goal_curves(row, index), *requests, *again, case_icicle(row, index)) if plot]
 
 
 def write_svgs(run: Run, folder: Path) -> list[Path]:

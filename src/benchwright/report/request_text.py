@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from benchwright.analysis.requests import ITL, TTFT, RequestSpan, request_times, slowest_requests
+from benchwright.analysis.requests import ITL, TTFT, RequestSpan, request_times, requests_around, slowest_requests
 from benchwright.analysis.rows import Row
 from benchwright.records.request_metrics import TIMES
 from benchwright.units import format_value
@@ -25,12 +25,21 @@ def token_histograms(row: Row, width: int = 80) -> Iterator[str]:
             yield histogram(found, title, width, BINS, count=f"{found.total:,} {what}")
 
 
-def waterfall_text(row: Row, width: int = 80) -> Iterator[str]:
-    """A line for each of the slowest requests of the slowest round."""
-    found = [spans for result in row.ok if (spans := slowest_requests(result, SLOWEST))]
-    if not found:
+def waterfall_text(row: Row, width: int = 80, around: float | None = None) -> Iterator[str]:
+    """A line for each of the slowest requests of the slowest round; or, of each round, of those around an instant."""
+    if around is not None:
+        for result in row.ok:
+            if spans := requests_around(result, around, SLOWEST):
+                when = f"round {result.round + 1}, the {len(spans)} requests nearest to {format_value(around, 's', 3)}"
+                yield _draw_waterfall(row, spans, when, width)
         return
-    spans = max(found, key=lambda one: max(span.latency for span in one))
+    found = [spans for result in row.ok if (spans := slowest_requests(result, SLOWEST))]
+    if found:
+        spans = max(found, key=lambda one: max(span.latency for span in one))
+        yield _draw_waterfall(row, spans, f"the {len(spans)} slowest requests", width)
+
+
+def _draw_waterfall(row: Row, spans: Sequence[RequestSpan], what: str, width: int) -> str:
     begin, end = min(span.scheduled for span in spans), max(span.end for span in spans)
     sides = [f"{format_value(span.latency, 's', 3)}{f' {span.outcome}' if span.outcome else ''}" for span in spans]
     room = max(20, width - max(map(len, sides)) - 4)
@@ -39,10 +48,10 @@ def waterfall_text(row: Row, width: int = 80) -> Iterator[str]:
         f"{signs['wait']} waiting to be sent  {signs['server']} until the first byte  {signs['prefill']} until the "
         f"first token  {signs['tick']} tokens  {signs['failed']} failed"
     )
-    lines = [f"{printable(row.label)}   the {len(spans)} slowest requests, {format_value(begin, 's', 3)} to "]
+    lines = [f"{printable(row.label)}   {what}, {format_value(begin, 's', 3)} to "]
     lines[0] += format_value(end, "s", 3)
     lines += [f"  {_line(span, begin, end, room)} {side}" for span, side in zip(spans, sides, strict=True)]
-    yield "\n".join([*lines, f"  {key}"])
+    return "\n".join([*lines, f"  {key}"])
 
 
 def _line(span: RequestSpan, begin: float, end: float, room: int) -> str:

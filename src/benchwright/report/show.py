@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from benchwright import schema
+from benchwright.analysis.requests import has_requests
 from benchwright.analysis.rows import rows
 from benchwright.errors import OptionError
 from benchwright.records import Result, Run
@@ -29,11 +30,15 @@ class ShowRequest:
     plot: bool = False
     samples: bool = False
     log: bool = False
+    around: float | None = None  # seconds since time zero: the requests then, in place of the slowest
 
 
 def show(run: Run, wanted: ShowRequest, file: TextIO | None = None, *, projects: Projects | None = None) -> None:
     """Writes the run to `file`, standard output by default."""
     out = file or sys.stdout
+    if wanted.around is not None and not has_requests(run.results):
+        remedy = "--around is about requests to a served model whose samples were kept"
+        raise OptionError("the run holds no requests", remedy=remedy)
     if wanted.form != "table" and (wanted.plot or wanted.log):
         flag = "--plot" if wanted.plot else "--worker-log"
         raise OptionError(
@@ -52,8 +57,21 @@ def show(run: Run, wanted: ShowRequest, file: TextIO | None = None, *, projects:
     else:
         repeat = f" Repeat: {shlex.join(run.command)}" if run.command else ""
         print_run(run, file=out, next_steps=f"Run {run.id}, {instant(run.started_at)}.{repeat}", saved=True)
-        if wanted.plot:
-            emit_text(out, "\n" + (plots(rows(run), width_of(out)) or "no calls were kept to draw") + "\n")
+        if run.race is not None:
+            _print_race(run, out, plot=wanted.plot)
+        elif wanted.plot:
+            drawn = plots(rows(run), width_of(out), wanted.around)
+            emit_text(out, "\n" + (drawn or "no calls were kept to draw") + "\n")
+
+
+def _print_race(run: Run, out: TextIO, *, plot: bool) -> None:
+    from benchwright.analysis.races import tell_race  # brings numpy, which no other run needs to be shown
+    from benchwright.report.race_text import print_race
+
+    story = tell_race(run)
+    assert story is not None
+    out.write("\n")
+    print_race(story, file=out, plot=plot)
 
 
 def _logs(run: Run) -> Iterator[str]:

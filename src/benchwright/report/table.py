@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from benchwright.analysis.rows import Row, param_names, rows, show_scalar
 from benchwright.records import Run, Status
+from benchwright.records.processes import PROCESSES
 from benchwright.report.ascii import emit_text, takes_unicode
 from benchwright.report.case_names import name_cases, name_shared
 from benchwright.report.columns import Column, columns, is_served
@@ -82,8 +83,9 @@ def _show(console: Console, run: Run, next_steps: str, saved: bool) -> None:
         console.print("no results: nothing was measured", markup=False)
     else:
         _show_machines(console, table)
-        _show_rows(console, table)
+        show_rows(console, table)
         _show_operators(console, run, table, saved=saved)
+        _show_speedups(console, table)
     show_footer(console, run, table, next_steps, saved=saved)
 
 
@@ -111,6 +113,18 @@ def _show_operators(console: Console, run: Run, table: Sequence[Row], *, saved: 
     show_cases(console, [found for row in table if (found := recorded_operators(row))], top=IN_SHORT, last=more)
 
 
+def _show_speedups(console: Console, table: Sequence[Row]) -> None:
+    """Speed-up and efficiency, where cases differ in their number of processes."""
+    if any(PROCESSES in row.params for row in table):
+        from benchwright.analysis.speedup import find_speedups
+        from benchwright.report.speedup_text import speedup_text
+
+        if found := find_speedups(table):
+            console.print()
+            width = USUAL_WIDTH if console.width == UNLIMITED else console.width
+            console.print(speedup_text(found, width), markup=False, soft_wrap=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Layout:
     """How much a table shows; the layouts are tried from the fullest to the tightest."""
@@ -131,7 +145,8 @@ SERVED_LAYOUTS = (
 )
 
 
-def _show_rows(console: Console, table: Sequence[Row]) -> None:
+def show_rows(console: Console, table: Sequence[Row]) -> None:
+    """Prints the table alone, in the fullest layout that fits."""
     from rich.measure import Measurement
 
     found = columns(table)

@@ -14,8 +14,11 @@ from benchwright.analysis.knee import Sweep, describe_knee, find_knee, sweeps
 from benchwright.analysis.requests import has_requests
 from benchwright.analysis.rows import Row, rows
 from benchwright.analysis.scaling import Advice, pareto_front
+from benchwright.analysis.speedup import SpeedUp
 from benchwright.records import Run
+from benchwright.report.live_text import values_over_time
 from benchwright.report.sparkline import LOG_FROM, bars
+from benchwright.report.speedup_text import speedup_json, speedup_text
 from benchwright.schema.printed import envelope
 from benchwright.units import format_number
 from benchwright.units.numbers import Scale, line_up, printable, scale_of
@@ -35,24 +38,32 @@ def sparkline(found: WeightedLatencies, width: int = 12) -> str:
     return bars(found.count_in_bins(_edges(low, high, width)).tolist())
 
 
-def plots(table: Sequence[Row], width: int = 80) -> str:
-    """A histogram for each case that kept its calls, and throughput against latency when there are several."""
-    parts = [part for row in table for part in _case_plots(row, width)]
+def plots(table: Sequence[Row], width: int = 80, around: float | None = None) -> str:
+    """A histogram for each case that kept its calls, and throughput against latency when there are several.
+
+    Of served models the slowest requests are drawn, or those `around` an instant of the load, in seconds.
+    """
+    parts = [part for row in table for part in _case_plots(row, width, around)]
     if len(table) > 1 and (drawn := scatter(table, width)):
         parts.append(drawn)
     parts += [describe_knee(sweep) for sweep in sweeps(table)]
     return "\n\n".join(parts)
 
 
-def _case_plots(row: Row, width: int) -> Iterator[str]:
-    """The distribution of a case's calls; of a served model those of its tokens as well, and its slowest requests."""
-    if found := calls(row.ok):
+def _case_plots(row: Row, width: int, around: float | None) -> Iterator[str]:
+    """The distribution of a case's calls; of a served model those of its tokens as well, and its slowest requests.
+
+    A task is one call a round: what it printed over time is drawn instead.
+    """
+    over_time = list(values_over_time(row, width))
+    yield from over_time
+    if not over_time and (found := calls(row.ok)):
         yield histogram(found, row.label, width)
     if has_requests(row.ok):
         from benchwright.report.request_text import token_histograms, waterfall_text
 
         yield from token_histograms(row, width)
-        yield from waterfall_text(row, width)
+        yield from waterfall_text(row, width, around)
 
 
 def histogram(found: WeightedLatencies, title: str, width: int = 80, bins: int = 16, *, count: str = "") -> str:
@@ -82,28 +93,34 @@ def scatter(table: Sequence[Row], width: int = 80, height: int = 16) -> str:
     points = [p for p in points if p[0] > 0 and p[1] > 0]
     if not points:
         return ""
-    across, up = scale_of([p[0] for p in points], "s"), scale_of([p[1] for p in points], "/s")
-    ends = [f"{format_number(f(p[1] for p in points) / up.factor)} {up.unit}" for f in (max, min)]
-    margin = max(map(len, ends)) + 1
-    columns = max(20, width - margin - 2)
-    grid = [[" "] * columns for _ in range(height)]
-    for letter, (x, y, _) in zip(_letters(len(points)), points, strict=True):
-        i = _place(x, [p[0] for p in points], columns)
-        j = height - 1 - _place(y, [p[1] for p in points], height)
-        grid[j][i] = letter if grid[j][i] == " " else "*"
-    front = set(pareto_front([(p[0], p[1]) for p in points]))
-    left = [ends[0], *[""] * (height - 2), ends[1]]
     lines = ["throughput against median latency, both logarithmic; * = several cases"]
-    lines += [f"{text:>{margin}} │{''.join(line)}" for text, line in zip(left, grid, strict=True)]
-    lines.append(" " * margin + " └" + "─" * columns)
-    first, last = (f"{format_number(f(p[0] for p in points) / across.factor)} {across.unit}" for f in (min, max))
-    lines.append(" " * (margin + 2) + first + last.rjust(columns - len(first)))
+    lines += draw_points([(x, y) for x, y, _ in points], ("s", "/s"), width, height)
+    front = set(pareto_front([(p[0], p[1]) for p in points]))
     marks = ["◆" if i in front else " " for i in range(len(points))]
-    letters = _letters(len(points))
+    letters = letters_of(len(points))
     lines += [f"  {a} {m} {printable(p[2].label)}" for a, m, p in zip(letters, marks, points, strict=True)]
     if len(points) > 1:
         lines.append("  ◆ on the Pareto front: no other case is both faster and higher in throughput")
     return "\n".join(lines)
+
+
+def draw_points(points: Sequence[tuple[float, float]], units: tuple[str, str], width: int, height: int) -> list[str]:
+    """The lines of a plot with a letter for each point, both axes logarithmic; `units` are those of x and of y."""
+    across, up = (scale_of([point[i] for point in points], unit) for i, unit in enumerate(units))
+    ends = [f"{format_number(f(y for _, y in points) / up.factor)} {up.unit}" for f in (max, min)]
+    margin = max(map(len, ends)) + 1
+    columns = max(20, width - margin - 2)
+    grid = [[" "] * columns for _ in range(height)]
+    for letter, (x, y) in zip(letters_of(len(points)), points, strict=True):
+        i = _place(x, [p[0] for p in points], columns)
+        j = height - 1 - _place(y, [p[1] for p in points], height)
+        grid[j][i] = letter if grid[j][i] == " " else "*"
+    left = [ends[0], *[""] * (height - 2), ends[1]]
+    lines = [f"{text:>{margin}} │{''.join(line)}" for text, line in zip(left, grid, strict=True)]
+    lines.append(" " * margin + " └" + "─" * columns)
+    first, last = (f"{format_number(f(x for x, _ in points) / across.factor)} {across.unit}" for f in (min, max))
+    lines.append(" " * (margin + 2) + first + last.rjust(columns - len(first)))
+    return lines
 
 
 def _edges(low: float, high: float, bins: int) -> Floats:
@@ -112,7 +129,8 @@ def _edges(low: float, high: float, bins: int) -> Floats:
     return np.linspace(low, high, bins + 1)
 
 
-def _letters(count: int) -> list[str]:
+def letters_of(count: int) -> list[str]:
+    """A sign for each of so many points; beyond those that there are, a plus."""
     return [LETTERS[i] if i < len(LETTERS) else "+" for i in range(count)]
 
 
@@ -136,20 +154,34 @@ def _bar(count: int, top: int, room: int) -> str:
 # ---- a run's scaling: the scatter, the doubts, and which configuration to choose ----
 
 
-NOTHING = "One case, or none with a latency and a throughput: there is nothing to choose."
+NOTHING = "One case, or none with a latency and a throughput or several numbers of processes: nothing to choose."
 
 
 def scaling_text(
-    table: Sequence[Row], chosen: Sequence[Advice], doubts: Sequence[str], *, picture: Path | None, width: int
+    table: Sequence[Row],
+    chosen: Sequence[Advice],
+    doubts: Sequence[str],
+    *,
+    speedups: Sequence[SpeedUp] = (),
+    picture: Path | None,
+    width: int,
 ) -> str:
-    """The scatter of throughput against latency, the doubts and the advice, for a terminal of that width."""
-    advice = "\n".join(map(str, chosen)) or NOTHING
+    """Speed-ups by processes, the scatter of throughput against latency, the doubts and the advice."""
+    faster = speedup_text(speedups, width)
+    advice = "\n".join(map(str, chosen)) or ("" if faster else NOTHING)
     knees = "\n".join(describe_knee(sweep) for sweep in sweeps(table))
-    parts = [scatter(table, width), "\n".join(doubts), advice, knees, f"wrote {picture}" if picture else ""]
+    parts = [faster, scatter(table, width), "\n".join(doubts), advice, knees, f"wrote {picture}" if picture else ""]
     return "\n\n".join(part for part in parts if part)
 
 
-def scaling_json(run: Run, chosen: Sequence[Advice], doubts: Sequence[str], *, picture: Path | None) -> str:
+def scaling_json(
+    run: Run,
+    chosen: Sequence[Advice],
+    doubts: Sequence[str],
+    *,
+    speedups: Sequence[SpeedUp] = (),
+    picture: Path | None,
+) -> str:
     """The advice as JSON: for each aim the case, and the rivals that cannot be told from it."""
     named = [
         {
@@ -165,6 +197,7 @@ def scaling_json(run: Run, chosen: Sequence[Advice], doubts: Sequence[str], *, p
         "advice": named,
         "cautions": doubts,
         "knees": [_knee_json(sweep) for sweep in sweeps(rows(run))],
+        "speedups": speedup_json(speedups),
         "picture": picture and str(picture),
     }
     return envelope("scaling", told)

@@ -121,8 +121,8 @@ def _decoder(kind: Any) -> Decoder:
         return functools.partial(_decode_mapping, key, _accepted_types(item), _decoder(item))
     if kind is array:
         return _decode_array
-    if isinstance(kind, typing.ForwardRef):
-        return lambda data, where: data  # records.Value: any JSON value
+    if kind is object or isinstance(kind, typing.ForwardRef):
+        return lambda data, where: data  # any JSON value: records.Value, or what its reader checks by itself
     if isinstance(kind, type) and issubclass(kind, Enum):
         return functools.partial(_decode_enum, kind, {member.value: member for member in kind})
     if kind is float:
@@ -369,5 +369,5 @@ def environment_key(environment: records.Environment) -> str:
 
 
 def series_key(case: records.Case, environment: records.Environment, metric: str) -> str:
-    """The series a metric's values belong to."""
+    """The series that a metric's values belong to, unless a race measured them (`schema.series_identity`)."""
     return fingerprint([case_key(case), environment_key(environment), metric])

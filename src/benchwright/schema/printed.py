@@ -12,12 +12,24 @@ from benchwright import schema
 
 # kind -> (what prints it, what `data` holds)
 PRINTED: dict[str, tuple[str, str]] = {
+    "request-comment": ("notify comment", "`url`, the comment's page, and `made`: it is new, else it was changed"),
+    "project": ("init", "`targets` with `kind`, `about` and what each `lacks`; those that are `measured`; `written`"),
     "run": ("run, show, lab follow, lab fetch, driver, harness", "a run, as [recorded](schema.md)"),
     "trial": ("ab", "every pair, every look, every estimate with its interval; `ok`, `worse`, `calibration`"),
+    "race": (
+        "tune",
+        "`question`, `winner`, `probability`, `beyond`, `overall`, `alike`, `front`, `nearest`, and all `cells`",
+    ),
     "bisection": ("bisect", "the culprit, the suspects with their probabilities, `sure`"),
     "commit": ("watch", "one line for each commit: `revision`, `outcome`, `run`, `findings`, `suspected`"),
-    "comparison": ("compare A B", "`before`, `after`, `smallest`, `cases` with their verdicts, `means`, `calibration`"),
-    "comparisons": ("compare A B C", "`before`, `smallest`, and `sides`: `after`, `cases`, `means` of each other run"),
+    "comparison": (
+        "compare A B",
+        "`before`, `after`, `across`, `smallest`, `cases` with their verdicts, `means`, `calibration`",
+    ),
+    "comparisons": (
+        "compare A B C",
+        "`before`, `across`, `smallest`, and `sides`: `after`, `cases`, `means` of each other run",
+    ),
     "gate": ("compare --against, check", "`ok`, `run`, `against`, `cases` with their breaches, `calibration`"),
     "findings": (
         "findings, findings judge, acknowledge, resolve, ignore, reopen, assign, split, join, comment",

@@ -43,9 +43,9 @@ _CODE = (
 def serve_with(settings: ServerSettings, processes: int, *, port: int, ready: Callable[[str], None]) -> None:
     """Answers requests in so many processes until Ctrl-C or SIGTERM. `ready` is told the address, as `serve` does."""
     if sys.platform == "win32":
-        raise OptionError("--processes: on Windows a server is one process", remedy="leave it out")
+        raise OptionError("--server-processes: on Windows a server is one process", remedy="leave it out")
     if not 1 < processes <= MOST_PROCESSES:
-        raise OptionError(f"--processes {processes}", remedy=f"2 to {MOST_PROCESSES}; without it, one")
+        raise OptionError(f"--server-processes {processes}", remedy=f"2 to {MOST_PROCESSES}; without it, one")
     with ExitStack() as stack:
         listening = stack.enter_context(listen(settings.host, port))  # first: where this fails, no store has been made
         shared = stack.enter_context(closing(SharedState.create()))

@@ -147,7 +147,7 @@ def _verdict(centre: float, half: float | None, better: Better | None, smallest:
     if better is None:
         return Verdict.UNCLEAR, f"{direction}, and neither direction is better"
     improved = (centre > 0) == (better is Better.HIGHER)
-    return (Verdict.BETTER if improved else Verdict.WORSE), f"{direction}, and the interval excludes no change"
+    return (Verdict.BETTER if improved else Verdict.WORSE), f"{direction}: the interval does not reach no change"
 
 
 @lru_cache(maxsize=16)

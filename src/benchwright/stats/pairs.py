@@ -349,7 +349,7 @@ def _verdict(point: float, bounds: _Bounds, asked: _TestSettings, *, last: bool)
         if asked.better is None:
             return Verdict.UNCLEAR, f"{direction}, and neither direction is better"
         improved = (point > 0.0) == (asked.better is Better.HIGHER)
-        return (Verdict.BETTER if improved else Verdict.WORSE), f"{direction}, and the interval excludes no change"
+        return (Verdict.BETTER if improved else Verdict.WORSE), f"{direction}: the interval does not reach no change"
     if not low <= 0.0 <= high:
         why = f"a change, but perhaps one within {matters}"
     elif math.isinf(low) or math.isinf(high):

@@ -120,7 +120,8 @@ class Speeds(NamedTuple):
 def speeds(values: Values) -> Speeds | None:
     """The two speeds of calls that stay at one for a while; None where a gap in the middle does not tell them apart.
 
-    Calls that are slow now and then, each by itself, are one speed with a tail.
+    Calls that are slow now and then, each by itself, are one speed with a tail. Values of nothing, as the gaps between
+    events that arrive together are, are no speed at all.
     """
     if len(values) < FEW:
         return None
@@ -139,7 +140,8 @@ def speeds(values: Values) -> Speeds | None:
         share = float(is_slow.mean())
         switches = int(np.count_nonzero(is_slow[1:] != is_slow[:-1]))
         if switches <= _TAKES_TURNS * 2.0 * share * (1.0 - share) * array.size:
-            return Speeds(float(np.median(array[~is_slow])), float(np.median(array[is_slow])), share, 1 + switches)
+            lower, higher = float(np.median(array[~is_slow])), float(np.median(array[is_slow]))
+            return Speeds(lower, higher, share, 1 + switches) if lower > 0.0 else None
     return None
 
 

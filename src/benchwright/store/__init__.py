@@ -13,6 +13,7 @@ from benchwright.records import Estimate, Result, Revision, Run, Samples, Status
 from benchwright.records.causes import Cause
 from benchwright.records.findings import Finding, FindingChanges, Mute, Remark, State, Threshold, Triage
 from benchwright.records.machines import Machine, Quarantine
+from benchwright.system.masking import mask_url
 
 if TYPE_CHECKING:
     from benchwright.execution.saver import ResultSink
@@ -31,6 +32,7 @@ class RunSummary:
     tags: tuple[str, ...]
     planned: int = 0  # results the run was to have at least; 0 when nobody said
     damaged: str = ""  # why its record cannot be read: then only id, beginning, cases and counts are known
+    is_race: bool = False  # whether it was a race of configurations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,13 +256,24 @@ def open_store(url: str | Path, *, create: bool = True) -> Store:
     An SQLite file is made when absent, unless `create` is false: then its absence is a `StoreError`.
     """
     text = str(url)
-    scheme, separator, _ = text.partition("://")
-    if not separator:
-        scheme, text = "sqlite", f"sqlite:///{text}"
-    kind = scheme.partition("+")[0]
-    adapter: Callable[..., Store] = plugins.load("stores", kind)
+    kind, adapter = _adapter_of(text)
+    text = text if "://" in text else f"sqlite:///{text}"
     # Other stores are given their URL alone: only a file of our own can be absent without being an error elsewhere.
     return adapter(text, create=False) if kind == "sqlite" and not create else adapter(text)
+
+
+def check_address(url: str) -> None:
+    """Refuses the address of a kind of store that nobody knows; nothing is opened."""
+    _adapter_of(url)
+
+
+def find_place(url: str) -> str:
+    """Where a run that was just kept in the store at `url` is now, to be shown: a server may have been away."""
+    if not url.startswith(("http://", "https://")):
+        return mask_url(url)
+    from benchwright.store.remote import sender
+
+    return sender.place_of(url)
 
 
 def open_configured_store(store: str | os.PathLike[str] | None, *, create: bool = False) -> Store:
@@ -276,3 +289,11 @@ def open_sink(url: str) -> ResultSink:
         if (writer := open_writer(url)) is not None:
             return writer
     return open_store(url)
+
+
+def _adapter_of(text: str) -> tuple[str, Callable[..., Store]]:
+    """The kind of store that an address means, and what opens it; a path means a file of SQLite's."""
+    scheme, separator, _ = text.partition("://")
+    kind = scheme.partition("+")[0] if separator else "sqlite"
+    adapter: Callable[..., Store] = plugins.load("stores", kind)
+    return kind, adapter

@@ -48,7 +48,9 @@ def _choose_series(
         raise OptionError(f"{target!r} has no metric {unknown[0]!r}", remedy=did_you_mean(unknown[0], there))
     known: dict[tuple[str, str], dict[str, str]] = {}
     for one in series:
-        known.setdefault((one.case, one.params), {})[one.metric] = one.better
+        # What another tool measured may lack the direction that the same case has here.
+        directions = known.setdefault((one.case, one.params), {})
+        directions[one.metric] = one.better or directions.get(one.metric, one.better)
     wanted = {name: list(metrics) or usual(directions) for name, directions in known.items()}
     chosen = [one for one in series if one.metric in wanted[one.case, one.params]]
     return sorted(chosen, key=lambda one: _sort_key(one, wanted[one.case, one.params]))

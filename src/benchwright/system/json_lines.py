@@ -11,13 +11,14 @@ from typing import Any
 
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams
+from benchwright.system.whole_files import BINARY
 
 _BLOCK = 1 << 16
 
 
 def open_lines(path: Path, mode: int = 0o666) -> int:
     """Opens a file for `append`, made when absent; of a line that was cut off nothing stays. One process at a time."""
-    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, mode)
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | BINARY, mode)
     try:
         _mend(handle)
     except BaseException:

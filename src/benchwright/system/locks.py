@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has no such thing
 _PAUSE = 0.05  # seconds between attempts of one that waits a limited time
 
 
@@ -71,6 +72,20 @@ def try_lock(handle: int, patience: float = 0.0) -> bool:
             time.sleep(_PAUSE)
 
 
+def wait_for_lock(handle: int, *, shared: bool = False) -> None:
+    """Locks an open file, however long that takes; with `shared`, together with others that ask for the same."""
+    import fcntl
+
+    fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+
+
+def unlock(handle: int) -> None:
+    """Gives an open file back."""
+    import fcntl
+
+    fcntl.flock(handle, fcntl.LOCK_UN)
+
+
 @contextlib.contextmanager
 def hold_byte(handle: int, place: int) -> Iterator[None]:
     """Holds one byte of an open file, waiting for it if need be: many locks in one file.
@@ -87,9 +102,7 @@ def hold_byte(handle: int, place: int) -> Iterator[None]:
 
 
 def _wait_for(handle: int) -> bool:
-    import fcntl
-
-    fcntl.flock(handle, fcntl.LOCK_EX)
+    wait_for_lock(handle)
     return True
 
 
@@ -110,15 +123,15 @@ def _open_held(path: Path, open_file: Callable[[Path], int], lock: Callable[[int
 
 
 def _open_own(path: Path, mode: int = 0o666) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+    return os.open(path, os.O_RDWR | os.O_CREAT, mode)
 
 
 def _open_anyones(path: Path) -> int:
     """Another user's file cannot be made anew in a folder for all, only read, which is enough to lock it."""
     try:
-        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        return os.open(path, os.O_RDONLY | _NO_LINK)
     except FileNotFoundError:
-        return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        return os.open(path, os.O_RDONLY | os.O_CREAT | _NO_LINK, 0o644)
 
 
 def _release(handle: int, path: Path) -> None:

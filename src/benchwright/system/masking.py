@@ -1,12 +1,15 @@
 """Secrets in addresses: logins, values of queries and fragments are hidden wherever an address is shown or kept.
 
+A key that a process sends along is hidden in whatever others say: a server may repeat it in an error or in its log.
+
 Command lines and targets of messages have secrets of their own: `compat.*.mask_command`, `notify.addresses`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 HIDDEN = "***"
 CONTAINERS = frozenset({"abfs", "abfss", "adl", "az"})  # what stands before @ in these is no login
@@ -15,6 +18,10 @@ _SCHEME = r"\b[A-Za-z][\w+.-]*://"
 _ADDRESS = re.compile(rf"""({_SCHEME})(\S*?)(?=[.,:;)\]}}"']*(?:\s|$)|["']\s*[,:}}\]]|,{_SCHEME})""")
 _LOGIN = re.compile(r"[^/?#]*@")
 _LOOSE_LOGIN = re.compile(r"[^/:@]*:.*@|[^/?#]*@")  # passwords of databases may hold a bare / or ?
+
+SHORTEST_SECRET = 6  # characters; what is shorter is a word that stands in other texts, too
+_secrets: set[str] = set()  # of this process
+T = TypeVar("T")
 
 _BRACKETED = re.compile(r"\s*<[^<>\s@]+@[^<>\s@]+>")
 _BARE = re.compile(r"(?<![\w.+%/:=-])([\w.+%-]+)@[\w-]+(?:\.[\w-]+)+(?![\w/]|:\S)")
@@ -26,6 +33,29 @@ def mask_url(text: str) -> str:
     Logins, values of queries and fragments are hidden, whatever the scheme; what is no address is left as it is.
     """
     return _ADDRESS.sub(lambda found: found[1] + _mask_rest(found[1].removesuffix("://").lower(), found[2]), text)
+
+
+def remember_secret(secret: str) -> None:
+    """Has `hide_secrets` hide this text from now on, in this process."""
+    if len(secret) >= SHORTEST_SECRET:
+        _secrets.add(secret)
+
+
+def hide_secrets(value: T) -> T:
+    """Returns a text, or all texts of lists and mappings, without the secrets that this process has read."""
+    if not _secrets:
+        return value
+    return _hide(value)  # type: ignore[no-any-return]
+
+
+def _hide(value: Any) -> Any:
+    if isinstance(value, str):
+        for secret in sorted(_secrets, key=len, reverse=True):  # one may be a part of another
+            value = value.replace(secret, HIDDEN)
+        return value
+    if isinstance(value, Mapping):
+        return {_hide(name): _hide(item) for name, item in value.items()}
+    return type(value)(map(_hide, value)) if isinstance(value, list | tuple) else value
 
 
 def name_people(text: str) -> str:

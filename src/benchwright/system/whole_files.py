@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from benchwright.errors import OptionError
 
+BINARY = getattr(os, "O_BINARY", 0)  # Windows writes other ends of lines unless it is said
 UNFINISHED = ".partial"  # how the name of a file ends until it is whole
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
 
@@ -77,7 +78,7 @@ def name_file(file: Path, path: Path) -> None:
 def sync_folder(folder: Path) -> None:
     """Makes the names in a folder survive a power cut, where the file system can do that and we may ask for it."""
     try:
-        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
@@ -92,7 +93,7 @@ def _unfinished_file(path: Path, mode: int = 0o666) -> Iterator[tuple[BinaryIO, 
     """Yields a file beside `path`, and its name, which is gone in the end."""
     # Of a long name only a part: what is added must not make it longer than file systems allow.
     unfinished = path.with_name(f".{path.name[:40]}.{os.urandom(6).hex()}{UNFINISHED}")
-    handle = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    handle = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, mode)
     try:
         with open(handle, "wb") as file:  # noqa: PTH123 - of the handle, which has its mode
             yield file, unfinished
@@ -101,10 +102,11 @@ def _unfinished_file(path: Path, mode: int = 0o666) -> Iterator[tuple[BinaryIO, 
 
 
 def _settle(file: BinaryIO, *, durable: bool) -> None:
-    """Hands over all that was written, to the disk itself where it must last."""
+    """Hands over all that was written, to the disk itself where it must last. Windows renames no file that is open."""
     file.flush()
     if durable:
         os.fsync(file.fileno())
+    file.close()
 
 
 def _exists(path: Path) -> OptionError:

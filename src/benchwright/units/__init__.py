@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from benchwright.errors import OptionError
-from benchwright.records.costs import MONEY
+from benchwright.records.costs import is_money
 
 _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
@@ -64,11 +64,13 @@ class QuantityLimits:
 def limits(metric: str, unit: str) -> QuantityLimits:
     """What a metric of that unit can be. No time, size, rate, energy or power is negative, and a share ends at 100 %.
 
-    Of a number without one of these units nothing is known: a difference or a score may be negative.
+    A rate is anything per second, `samples/s` too. Of a number without one of these units nothing is known: a
+    difference or a score may be negative.
     """
     if unit == "%":
         return QuantityLimits(low=0.0, high=None if metric in _BEYOND_A_HUNDRED else 100.0)
-    return QuantityLimits(low=0.0) if unit in _SCALES or metric in MONEY else QuantityLimits()
+    is_positive = unit in _SCALES or unit.endswith("/s") or is_money(metric)
+    return QuantityLimits(low=0.0) if is_positive else QuantityLimits()
 
 
 def whole_number(text: str) -> int | None:

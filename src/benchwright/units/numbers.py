@@ -46,6 +46,13 @@ def scale_of(points: Iterable[float], unit: str) -> Scale:
     return Scale(factor=factor, unit="" if label == "1" else label)
 
 
+def scale_of_estimates(estimates: Iterable[Estimate], unit: str) -> Scale:
+    """The same of estimates; where every point is zero, the unit of what their intervals reach, for zero has none."""
+    given = list(estimates)
+    points = [one.point for one in given]
+    return scale_of(points if any(points) else [one.high or 0.0 for one in given], unit)
+
+
 def cell(estimate: Estimate, scale: Scale) -> NumberText:
     """The point with two digits of its uncertainty; `±` takes the longer side, lopsided intervals show both ends.
 

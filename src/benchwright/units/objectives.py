@@ -6,8 +6,8 @@ import operator
 import re
 
 from benchwright.errors import OptionError, did_you_mean
-from benchwright.records import Metric, Objective
-from benchwright.records.costs import ENERGY, MONEY
+from benchwright.records import Estimate, Metric, Objective
+from benchwright.records.costs import ENERGY, is_money
 from benchwright.units import format_value, parse_quantity
 from benchwright.units.money import parse_money
 
@@ -33,9 +33,15 @@ def holds(objective: Objective, value: float) -> bool:
     return bool(_RELATIONS[objective.relation](value, objective.bound))
 
 
+def holds_surely(objective: Objective, estimate: Estimate) -> bool:
+    """Whether a value keeps the bound with its whole interval; one without an interval says so of nothing."""
+    ends = (estimate.low, estimate.high)
+    return all(end is not None and holds(objective, end) for end in ends)
+
+
 def describe(objective: Objective, metric: Metric | None = None) -> str:
     """The bound as it was read, with its unit: `latency_p99 < 20.0 ms`. `metric` tells the unit of what is measured."""
-    unit = objective.unit or (metric.unit if metric else _unit_of(objective.metric))
+    unit = objective.unit or (metric.unit if metric else unit_of(objective.metric))
     return f"{objective.metric} {objective.relation} {format_value(objective.bound, unit)}"
 
 
@@ -49,10 +55,10 @@ def objective(text: str, *, what: str = "--objective") -> Objective:
         name = f"latency_{name}"
     elif name == "mean":
         name = "latency"
-    if name in MONEY:
+    if is_money(name):
         value, currency = parse_money(bound, what=f"{what} '{text}'", example=f"write it as {what} '{name}<0.05USD'")
         return Objective(metric=name, relation=relation, bound=value, unit=currency)
-    unit = _unit_of(name)
+    unit = unit_of(name)
     if not unit and not _NUMBER.fullmatch(bound):
         known = ["mean", "p50", "p99", "throughput", "max_rate", "rss_peak", "makespan", "service_p99", "load_time"]
         raise OptionError(f"{what}: {name!r} is not a metric with a known unit", remedy=did_you_mean(name, known))
@@ -67,7 +73,7 @@ def objective(text: str, *, what: str = "--objective") -> Objective:
 
 def check_currency(objective: Objective, currency: str, *, what: str = "--objective") -> None:
     """Refuses a bound of money whose currency is not that of the cost: a bare number may mean either."""
-    if objective.metric not in MONEY or objective.unit == currency:
+    if not is_money(objective.metric) or objective.unit == currency:
         return
     written = f"{objective.metric}{objective.relation}"
     amount = f"{objective.bound:g}"
@@ -97,5 +103,6 @@ def _read_bound(bound: str, unit: str, text: str, what: str) -> float:
         raise OptionError(error.message, remedy=f"write {what} {remedy}") from None
 
 
-def _unit_of(name: str) -> str:
+def unit_of(name: str) -> str:
+    """The unit of a metric that people bound; "" where bare numbers bound it."""
     return _UNITS.get(name) or _UNITS.get(name.partition("_")[0], "")

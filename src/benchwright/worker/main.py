@@ -12,17 +12,19 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from benchwright import plugins, schema
 from benchwright.errors import BenchwrightError, MeasureError, RequestError
 from benchwright.records import Case
-from benchwright.system import orphans
+from benchwright.system import masking, orphans
 from benchwright.system.scratch import JOB_VARIABLE, OUTPUT_VARIABLE
 from benchwright.system.texts import shorten, words_of
 from benchwright.worker import channel
+from benchwright.worker.answers import measured_frame, ready_facts
 from benchwright.worker.channel import Frame, Job
-from benchwright.worker.engine.engine import MeasuredLoad, PreparedLoad, prepare
+from benchwright.worker.engine.engine import PreparedLoad, prepare
 from benchwright.worker.engine.subject import Subject
 from benchwright.worker.runtimes import Loaded, Report, failures, user_objects
 
@@ -81,7 +83,8 @@ class WorkerLine:
         """Sends any message. A child that the measured code forked and that came back here has no say: it ends."""
         if os.getpid() != self._owner:
             os._exit(1)
-        channel.write_message(self._answer, self._token, message)
+        hidden = replace(message, data=masking.hide_secrets(message.data))
+        channel.write_message(self._answer, self._token, hidden)
 
     def hear(self) -> Frame:
         """The parent's next message; a parent that has gone ends this process."""
@@ -101,7 +104,25 @@ def work(line: WorkerLine) -> None:
     line.say("loading", pid=os.getpid())
     session = _open_session(job)
     begin = time.perf_counter()
-    loaded: Loaded = plugins.load("runtimes", job.case.target.runtime)().load(session.case)
+    runtime = plugins.load("runtimes", job.case.target.runtime)()
+    if (enclose := getattr(runtime, "enclose", None)) is not None:
+        answers: list[Frame] = []
+        further = enclose(session.case, lambda loaded: answers.append(_measure(line, job, session, loaded, begin)))
+        [answer] = answers
+        details = {**answer.data["details"], **further}
+        line.send(replace(answer, data={**answer.data, "details": details}))
+        return
+    loaded: Loaded = runtime.load(session.case)
+    line.send(_measure(line, job, session, loaded, begin))
+    if loaded.leave is not None:
+        line.hear()  # until every copy has answered
+        loaded.leave()
+
+
+def _measure(
+    line: WorkerLine, job: Job, session: Session | Recording | _NoProfiling, loaded: Loaded, begin: float
+) -> Frame:
+    """Prepares what was loaded since `begin`, waits for the others, measures; returns the answer."""
     took = time.perf_counter() - begin if loaded.load_time is None else loaded.load_time
     load_time = took + user_objects.seconds_before_fork(job.case.target.uri)
     loaded.tell = lambda text: line.say("live", text=text)
@@ -109,7 +130,7 @@ def work(line: WorkerLine) -> None:
         session.ready()
         line.say("warming")
         prepared = _warm_up(loaded, job)
-        line.say("ready", load_time=load_time, **_facts(loaded, prepared))
+        line.say("ready", load_time=load_time, **ready_facts(loaded, prepared))
         zero = int(line.hear().data["zero"])
         loaded.begin()
         with session.during(zero, time.perf_counter_ns):
@@ -122,10 +143,7 @@ def work(line: WorkerLine) -> None:
         _close_after(loaded, failure)
         raise
     loaded.close()  # before the answer: a teardown that fails is a failure, not a matter of timing
-    line.send(_answer(measured, details, report))
-    if loaded.leave is not None:
-        line.hear()  # until every copy has answered
-        loaded.leave()
+    return measured_frame(measured, details, report)
 
 
 def _warm_up(loaded: Loaded, job: Job) -> PreparedLoad:
@@ -220,22 +238,6 @@ def _subject(loaded: Loaded) -> Subject:
     return Subject(call=loaded.call, arguments=loaded.arguments, event_loop=event_loop)
 
 
-def _facts(loaded: Loaded, prepared: PreparedLoad) -> dict[str, Any]:
-    warmup, facts = prepared.warmup, prepared.facts
-    return {
-        "device": loaded.device,
-        "items_per_call": loaded.items_per_call,
-        "versions": dict(loaded.versions),
-        "warnings": schema.encode(tuple(loaded.warnings)),
-        "clock": {"read": facts.read, "loop": facts.loop, "resolution": facts.resolution},
-        "warmup": {name: getattr(warmup, name) for name in type(warmup).__slots__},
-        "oversleep": prepared.oversleep,
-        "virtual": loaded.clock is not None,
-        "pids": list(loaded.pids),
-        "details": dict(loaded.details),  # as far as they are known; all there is of a call that fails
-    }
-
-
 def _check_answers(report: Report, loaded: Loaded, job: Job) -> Report:
     """Adds to the report what comparing the model's answers found; of several copies one is enough."""
     if job.case.expected is None or job.copy:
@@ -243,27 +245,6 @@ def _check_answers(report: Report, loaded: Loaded, job: Job) -> Report:
     from benchwright.worker.runtimes.outputs import answers
 
     return answers.compare_answers(report, loaded, job.case, job.folder)
-
-
-def _answer(measured: MeasuredLoad, details: dict[str, Any], report: Report) -> Frame:
-    from benchwright.machine.environment import installed_packages  # only now: nothing is timed any more
-
-    data, columns = channel.pack_samples(measured.samples)
-    probes = [{"rate": p.rate, "meets": p.meets} for p in measured.probes]
-    whole = {
-        "samples": data,
-        "gc_collections": measured.gc_collections,
-        "probes": probes,
-        "rate": measured.rate,
-        "details": details,
-        "metrics": schema.encode(tuple(report.metrics)),
-        "timelines": schema.encode(tuple(report.timelines)),
-        "operators": schema.encode(tuple(report.operators)),
-        "warnings": schema.encode(tuple(report.warnings)),
-        "failure": schema.encode(report.failure),
-        "packages": installed_packages(),
-    }
-    return Frame(kind="measured", data=whole, arrays=columns)
 
 
 def _failure_fields(failure: BaseException) -> dict[str, str]:

@@ -374,6 +374,11 @@ def _split(texts: Iterable[str], flag: str) -> Iterable[tuple[str, str]]:
         yield name, value
 
 
+def process_counts(text: str | None) -> list[int]:
+    """The numbers of `--processes`; none where it was not given."""
+    return parse_list(text, whole("--processes"), "--processes") if text else []
+
+
 def one_or_many(value: T | Sequence[T] | None, default: Sequence[T]) -> Sequence[T]:
     """A keyword argument that takes one value or a list."""
     if value is None:

@@ -40,6 +40,7 @@ class ComparedRuns:
     smallest: float  # share: a change below this counts as none
     calibration: Calibration | None = None  # how often the machine that measured gives a false alarm, where it is known
     means: tuple[GeometricMean, ...] = ()  # of the ratios, over all cases and by suite
+    across: tuple[str, ...] = ()  # parameters in which paired cases may differ
 
     @property
     def verdict(self) -> Verdict:
@@ -54,7 +55,7 @@ class ComparedRuns:
     @property
     def is_same(self) -> bool:
         """Whether both sides are one run, so that nothing can have changed."""
-        return self.control.id == self.treatment.id
+        return self.control.id == self.treatment.id and not self.across
 
     @property
     def beside(self) -> str:
@@ -70,7 +71,9 @@ class ComparedRuns:
             emit_text(file or sys.stdout, f"{same_run_text(self.control)}\n")
             return
         sides = (self.rows, self.control, self.treatment)
-        print_comparison(*sides, smallest=self.smallest, file=file, beside=self.beside, means=self.means)
+        print_comparison(
+            *sides, smallest=self.smallest, file=file, beside=self.beside, means=self.means, across=self.across
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row for each case and metric. Needs pandas."""
@@ -89,7 +92,8 @@ class ComparedRuns:
     def _repr_html_(self) -> str:
         from benchwright.report.notebook import comparison_html
 
-        return comparison_html(self.rows, self.control, self.treatment, smallest=self.smallest, beside=self.beside)
+        sides = (self.rows, self.control, self.treatment)
+        return comparison_html(*sides, smallest=self.smallest, beside=self.beside, across=self.across)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,9 +147,10 @@ class BaselineComparison:
 
 def compare(
     control: str | os.PathLike[str] | Run | MeasuredRun,
-    treatment: str | os.PathLike[str] | Run | MeasuredRun,
+    treatment: str | os.PathLike[str] | Run | MeasuredRun | None = None,
     *,
     metrics: str | Sequence[str] = (),
+    across: str | Sequence[str] = (),
     smallest: float | str = SMALLEST,
     store: str | os.PathLike[str] | None = None,
 ) -> ComparedRuns:
@@ -153,25 +158,33 @@ def compare(
 
     A side is a run (what `run` returned, or its record), a reference into the store (`last~1`, an id, a tag, a commit),
     or a file. Without `metrics`, those that are usually judged. A change below `smallest` counts as none: a share such
-    as 0.01, or a text such as "1%".
+    as 0.01, or a text such as "1%". `across` names parameters in which cases may differ that are held against each
+    other; without a treatment, they are cases of the control itself.
     """
     least = _share(smallest)
-    before, after = (_side(side, name, store) for side, name in ((control, "control"), (treatment, "treatment")))
+    names = _parameter_names(across)
+    if treatment is None and not names:
+        raise OptionError("nothing to compare the control with", remedy="name a treatment, or parameters across which")
+    before = _side(control, "control", store)
+    after = before if treatment is None else _side(treatment, "treatment", store)
     held = read_held(lambda: open_configured_store(store), [before, after])
-    [column] = judge_columns(before, [after], smallest=least, metrics=one_or_many(metrics or None, ()), held=held)
-    return _compared_runs(before, column, least, store)
+    [column] = judge_columns(
+        before, [after], smallest=least, metrics=one_or_many(metrics or None, ()), held=held, across=names
+    )
+    return _compared_runs(before, column, least, store, names)
 
 
 def compare_several(
     baseline: str | os.PathLike[str] | Run | MeasuredRun,
     *others: str | os.PathLike[str] | Run | MeasuredRun,
     metrics: str | Sequence[str] = (),
+    across: str | Sequence[str] = (),
     smallest: float | str = SMALLEST,
     store: str | os.PathLike[str] | None = None,
 ) -> BaselineComparison:
     """Judges each of the other runs against the baseline; the share of false changes is that of all columns together.
 
-    Sides, `metrics` and `smallest` are those of `compare`.
+    Sides, `metrics`, `across` and `smallest` are those of `compare`.
     """
     if not others:
         raise OptionError("nothing to compare the baseline with", remedy="name at least one other run")
@@ -179,8 +192,11 @@ def compare_several(
     names = ("baseline", *(f"side {place}" for place in range(2, 2 + len(others))))
     before, *after = (_side(side, name, store) for side, name in zip((baseline, *others), names, strict=True))
     held = read_held(lambda: open_configured_store(store), [before, *after])
-    judged = judge_columns(before, after, smallest=least, metrics=one_or_many(metrics or None, ()), held=held)
-    columns = tuple(_compared_runs(before, column, least, store) for column in judged)
+    kept = _parameter_names(across)
+    judged = judge_columns(
+        before, after, smallest=least, metrics=one_or_many(metrics or None, ()), held=held, across=kept
+    )
+    columns = tuple(_compared_runs(before, column, least, store, kept) for column in judged)
     return BaselineComparison(baseline=before, columns=columns, lines=tuple(align(judged)), smallest=least)
 
 
@@ -204,12 +220,41 @@ def sides_by_machine(sides: Sequence[str], store: str | os.PathLike[str] | None)
     return [part_of(run, side.removeprefix(MACHINE)) for side in named]
 
 
+def _parameter_names(across: str | Sequence[str]) -> tuple[str, ...]:
+    """The names of parameters, given as one text with commas or as a list."""
+    names = [name.strip() for name in across.split(",")] if isinstance(across, str) else list(across)
+    if across and not all(isinstance(name, str) and name for name in names):
+        raise OptionError(f"across: {across!r} has an empty name", remedy="write lr,batch_size")
+    return tuple(dict.fromkeys(names)) if across else ()
+
+
+def _check_in_common(column: JudgedColumn, across: Sequence[str]) -> None:
+    """Refuses runs without a common case, and names the parameters that keep their cases apart."""
+    try:
+        comparison.check_in_common(column.rows)
+    except OptionError as error:
+        from benchwright.analysis.across import find_differing
+
+        before, after = ([pair[side] for pair in column.pairs] for side in (0, 1))
+        differing = find_differing([row for row in before if row], [row for row in after if row])
+        if across or not differing:
+            raise
+        raise OptionError(
+            f"{error.message}; their cases differ in {' and '.join(differing)}",
+            remedy=f"add --across {','.join(differing)} to compare them all the same",
+        ) from None
+
+
 def _compared_runs(
-    before: Run, column: JudgedColumn, least: float, store: str | os.PathLike[str] | None
+    before: Run,
+    column: JudgedColumn,
+    least: float,
+    store: str | os.PathLike[str] | None,
+    across: tuple[str, ...] = (),
 ) -> ComparedRuns:
     after = column.run
     if before.id != after.id:  # a run without a case is still the same as itself
-        comparison.check_in_common(column.rows)
+        _check_in_common(column, across)
     environment = after.results[0].environment if after.results else None
     known = false_alarms.read_calibration(lambda: open_configured_store(store), environment)
     return ComparedRuns(
@@ -219,6 +264,7 @@ def _compared_runs(
         smallest=least,
         calibration=known,
         means=column.means,
+        across=across,
     )
 
 

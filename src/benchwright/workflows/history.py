@@ -14,7 +14,7 @@ from benchwright.analysis.judged_metrics import Directions, headline_metrics
 from benchwright.analysis.judged_results import JudgedResults, points_of_line
 from benchwright.analysis.trend import JudgedSeries, JudgementContext, trend_steps
 from benchwright.records import Better, Result
-from benchwright.records.costs import COSTS, MONEY
+from benchwright.records.costs import costs_among, is_cost, is_money
 from benchwright.store import Miss, Series, Store, open_configured_store
 from benchwright.store.lookup import look_up
 from benchwright.workflows.arguments import one_or_many, whole_number
@@ -85,7 +85,7 @@ def history(
 
 def _usual_metrics(directions: Directions) -> list[str]:
     """The headlines, and what the work costs."""
-    return [*headline_metrics(directions), *(name for name in MONEY if name in directions)]
+    return [*headline_metrics(directions), *(name for name in costs_among(directions) if is_money(name))]
 
 
 def _judge_series(
@@ -114,7 +114,7 @@ def _judge_series(
         machine=series.machine,
         steps=tuple(trend_steps(points_of_line(whole.points), judging, most=most)),
         # What drifts behind a cost is the metric that counts the work, and that is told.
-        drifts=() if series.metric in COSTS else tuple(drift_detection.drifts_in(results, whole)),
+        drifts=() if is_cost(series.metric) else tuple(drift_detection.drifts_in(results, whole)),
     )
 
 
@@ -127,6 +127,6 @@ def _read_whole(results: Store, series: Series) -> Series:
 def _name(target: str | os.PathLike[str] | Callable[..., Any]) -> str:
     if isinstance(target, str | os.PathLike):
         return os.fspath(target)
-    from benchwright.workflows.run import name_of
+    from benchwright.workflows.invocation import name_of
 
     return name_of(target)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchwright import config
-from benchwright.errors import OptionError, TargetError
+from benchwright.errors import OptionError
 from benchwright.events import Listener, nobody
 from benchwright.execution.hosts import RemoteHost
 from benchwright.execution.rounds import DEFAULT_ROUNDS, Plan
@@ -20,12 +18,11 @@ from benchwright.execution.rounds import execute as execute_plan
 from benchwright.execution.saver import ResultSink
 from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
 from benchwright.records.prices import Price
-from benchwright.system.masking import mask_arguments
-from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.targets import sources
+from benchwright.targets.asv.config import is_config
 from benchwright.targets.sources import GoldenRequest, ImportTimes, Request
-from benchwright.worker.runtimes import user_objects
 from benchwright.workflows import arguments, validation
+from benchwright.workflows.invocation import refuse_nesting, target_text
 
 if TYPE_CHECKING:
     import pandas
@@ -79,6 +76,8 @@ def run(
     workers: int | Sequence[int] | None = None,
     copies: int | str | Sequence[int | str] | None = None,
     rate: float | Sequence[float] | None = None,
+    processes: int | Sequence[int] | None = None,
+    launcher: str = "",
     params: Mapping[str, Sequence[Scalar]] | None = None,
     options: Mapping[str, Scalar] | None = None,
     inputs: Inputs | None = None,
@@ -109,22 +108,27 @@ def run(
 ) -> MeasuredRun:
     """Measures the targets and returns the run; a list in a keyword is a dimension of the matrix.
 
-    `load` says how calls are issued and when to stop (`benchwright.Load`), `inputs` what they are given
-    (`benchwright.Inputs`). `objective` is a bound that must hold, such as `p99<20ms`, or several of them.
-    `cost_per_hour` of the machine, or a `price` such as `0.34USD/h` (of several hosts one for each name), adds what a
-    million items cost. `operators` records where the time of each model goes, in a pass of its own
-    (`Result.operators`). `golden` is a runtime, a file or a folder whose outputs the models must give within
-    `tolerance` (`benchwright.Tolerance`; by default what is usual for their type); `keep_outputs` leaves theirs among
-    the run's files. `resume` names a run of the same request in the store: only what is not ok there is measured.
-    `fork` imports a Python file once a round and forks for each of its cases. `host` is where it is measured, such as
-    `ssh:rack7`, `slurm:bench` or `container:IMAGE`; of several (`ssh:rack7,rack8`) each measures every case, or with
-    `where="any"` one of them. `environment` makes an environment there: a requirements file, `here` for the packages of
-    this Python, `own` for those that the project's files ask for. Machines of clouds (`cloud:aws/c7i.large`) are leased
-    for a `lease` such as `2h`, within a `budget` such as `5USD`, several `instances` of each shape, and stay under the
-    name `keep`. `lab` has machines of the server's lab measure it: a selector such as `cpu=*EPYC*`, or a
-    `benchwright.LabRequest`. The run is saved unless `save` is false.
+    `processes` of a task are started by its launcher, or by `launcher`. `load` says how calls are issued and when
+    to stop (`benchwright.Load`), `inputs` what they are given (`benchwright.Inputs`). `objective` is a bound that
+    must hold, such as `p99<20ms`, or several of them. `cost_per_hour` of the machine, or a `price` such as
+    `0.34USD/h` (of several hosts one for each name), adds what a million items cost. `operators` records where the
+    time of each model goes, in a pass of its own (`Result.operators`). `golden` is a runtime, a file or a folder
+    whose outputs the models must give within `tolerance` (`benchwright.Tolerance`; by default what is usual for
+    their type); `keep_outputs` leaves theirs among the run's files. `resume` names a run of the same request in the
+    store: only what is not ok there is measured. `fork` imports a Python file once a round and forks for each of
+    its cases. `host` is where it is measured, such as `ssh:rack7`, `slurm:bench` or `container:IMAGE`; of several
+    (`ssh:rack7,rack8`) each measures every case, or with `where="any"` one of them. `environment` makes an
+    environment there: a requirements file, `here` for the packages of this Python, `own` for those that the
+    project's files ask for. Machines of clouds (`cloud:aws/c7i.large`) are leased for a `lease` such as `2h`,
+    within a `budget` such as `5USD`, several `instances` of each shape, and stay under the name `keep`. `lab` has
+    machines of the server's lab measure it: a selector such as `cpu=*EPYC*`, or a `benchwright.LabRequest`. The run
+    is saved unless `save` is false.
     """
     refuse_nesting()
+    if resume and not targets:
+        raise OptionError(
+            f"resume={resume!r} needs the targets of that run", remedy="benchwright run --resume RUN repeats them"
+        )
     for name, given, kind in (("load", load, Load), ("inputs", inputs, Inputs)):
         if not (given is None or isinstance(given, kind)):
             raise OptionError(f"{name}: {given!r} is not a benchwright.{kind.__name__}")
@@ -143,6 +147,8 @@ def run(
         workers=arguments.one_or_many(workers, (whole_load.workers,)),
         copies=[arguments.copies(str(c)) for c in arguments.one_or_many(copies, (whole_load.copies,))],  # type: ignore[arg-type]
         rates=arguments.one_or_many(rate, (whole_load.rate,)),
+        processes=[arguments.whole_number(one, "processes") for one in arguments.one_or_many(processes, ())],
+        launcher=launcher,
         params=params or {},
         options=dict(options or {}),
         inputs=inputs or Inputs(),
@@ -152,6 +158,8 @@ def run(
     )
     plan = arguments.priced(Plan(operators=operators, by_hand=True), price, cost_per_hour, host)
     excluded = {"host": host != "", "where": where != "", "fork": fork, "resume": resume != "", "save=False": not save}
+    if any(map(is_config, request.targets)) and environment:
+        plan, environment = replace(plan, surroundings=surroundings_from(environment)), ""
     asked = _read_lab(lab, excluded=excluded)
     if asked is not None and environment:
         asked, environment = replace(asked, environment=environment).check(), ""
@@ -223,6 +231,12 @@ def _measure(
     lab: LabRequest | None,
     listener: Listener,
 ) -> MeasuredRun:
+    if any(map(is_config, request.targets)):
+        from benchwright.workflows.asv_runs import RunTerms, measure_project
+
+        refused = {"--lab": lab is not None, "--fork": fork, "--golden": bool(golden)}
+        terms = RunTerms(rounds=rounds, resume=resume, store=store, save=save, refused=refused)
+        return MeasuredRun(measure_project(request, plan, terms, listener))
     usual = config.load()
     usual_rounds = DEFAULT_ROUNDS if usual.rounds is None else usual.rounds
     validation.check(request, usual_rounds if rounds is None else rounds)
@@ -245,7 +259,9 @@ def _measure(
     validation.check_cost(whole)
     validation.check_profile(whole)
     if resume:
-        whole = _resume_plan(whole, resume, store=store, save=save)
+        from benchwright.workflows.resumption import resume_plan
+
+        whole = resume_plan(whole, resume, store=store, save=save)
     if golden:
         from benchwright.execution import golden as answers
 
@@ -286,12 +302,18 @@ def _place(
         raise OptionError(f"host: {host!r} is not the name of a host", remedy='for example host="ssh:rack7"')
     if fork and host not in ("", "local"):
         raise OptionError("fork is for this machine", remedy="leave out host or fork")
-    from benchwright.execution.builds.surroundings import Surroundings
     from benchwright.workflows import cloud_machines, elsewhere
 
     fleet = cloud_machines.fleet_of(host, **dict(zip(("budget", "lease", "keep", "instances"), leased, strict=True)))
-    packages = Surroundings(environment=environment) if isinstance(environment, str) and environment else environment
-    return elsewhere.place(plan, host, where=where, surroundings=packages or None, fleet=fleet)
+    packages = surroundings_from(environment) if environment else None
+    return elsewhere.place(plan, host, where=where, surroundings=packages, fleet=fleet)
+
+
+def surroundings_from(environment: str | Surroundings) -> Surroundings:
+    """The packages to measure with, named or said in full."""
+    from benchwright.execution.builds.surroundings import Surroundings
+
+    return Surroundings(environment=environment) if isinstance(environment, str) else environment
 
 
 def _read_lab(lab: str | LabRequest | None, *, excluded: Mapping[str, bool]) -> LabRequest | None:
@@ -334,63 +356,7 @@ def execute(plan: Plan, *, store: str | None = None, save: bool = True, listener
         return execute_plan(plan, opened, teller, looks_ready=lambda: looks_ready(url))
 
 
-def _resume_plan(plan: Plan, reference: str, *, store: str | None, save: bool) -> Plan:
-    """The plan as the continuation of a run in the store, or an `OptionError` that says why it cannot be one."""
-    if not save:
-        raise OptionError("a resumed run is always saved in its store", remedy="leave out --no-save, or --resume")
-    from benchwright.execution.resume import keep_prices, match_cases
-    from benchwright.store import open_store
-
-    with closing(open_store(config.store_url(store), create=False)) as kept:
-        run = kept.run(kept.find(reference))
-    cases = match_cases(run, plan.cases, plan.rounds, plan.directory)
-    return keep_prices(replace(plan, cases=cases, resumed=run), run)
-
-
-def refuse_nesting() -> None:
-    """Refuses to measure from inside a measurement: a file that measures itself would start processes without end.
-
-    A command that is measured is a program of its own, and may measure.
-    """
-    file = user_objects.import_underway()
-    if file:
-        raise TargetError(
-            f"bw.run was called while {Path(file).name} was being imported",
-            remedy="put it under if __name__ == '__main__':",
-        )
-    if JOB_VARIABLE in os.environ and "benchwright.worker.main" in sys.modules:
-        raise TargetError(
-            "bw.run was called by what is being measured", remedy="name the target of that bw.run instead"
-        )
-
-
-def target_text(target: str | os.PathLike[str] | Callable[..., Any]) -> str:
-    """A target as it would be typed."""
-    return os.fspath(target) if isinstance(target, str | os.PathLike) else name_of(target)
-
-
-def name_of(function: Callable[..., Any]) -> str:
-    """The target text of a callable that lives in a file or module."""
-    if not callable(function):
-        raise TargetError(f"{function!r} is neither a target's name nor a callable")
-    name = getattr(function, "__qualname__", "")
-    module = getattr(function, "__module__", "")
-    if not name or not module or "<" in name or "." in name:
-        raise TargetError(f"{function!r} has no name that a fresh process could import", remedy="define it in a file")
-    if module != "__main__":
-        return f"{module}:{name}"
-    file = inspect.getsourcefile(function) or ""
-    if not Path(file).is_file():
-        raise TargetError(f"{name} exists only in this session", remedy="write it to a file and name it file.py::name")
-    return f"{file}::{name}"
-
-
 def _open(url: str) -> ResultSink:
     from benchwright.store import open_sink
 
     return open_sink(url)
-
-
-def command_line() -> tuple[str, ...]:
-    """The command that repeats this run, as it was typed."""
-    return mask_arguments(("benchwright", *sys.argv[1:]))

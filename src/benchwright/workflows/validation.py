@@ -11,7 +11,7 @@ from benchwright import plugins
 from benchwright.errors import MeasureError, OptionError, TargetError
 from benchwright.execution.rounds import Plan
 from benchwright.records import Arrivals, Case, Inputs, Load, Mode, Objective
-from benchwright.records.costs import MONEY
+from benchwright.records.costs import is_money
 from benchwright.targets.sources import Request, find_file, source_of
 from benchwright.units.objectives import check_currency
 from benchwright.worker.runtimes.user_objects import split
@@ -21,6 +21,7 @@ MOST_AT_ONCE = 1024  # copies, and workers of each
 MOST_SAMPLES = 10**9
 MOST_RESULTS = 1_000_000
 _REFERENCE = re.compile(r"last(~\d+)?(:.*)?|.*\.(json|jsonl|gz|parquet)")  # a place in the store, a file
+_NO_TARGET = "name a target, for example: benchwright run model.onnx; benchwright init finds some in a project"
 _ARRAYS = (".npy", ".npz")
 _MAGIC = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")  # one array; a zip file of several, or of none
 
@@ -29,9 +30,9 @@ def check(request: Request, rounds: int) -> None:
     """Refuses a request for what it says by itself."""
     load = request.load
     if not request.targets and not request.command:
-        raise TargetError("nothing to run", remedy="name a target, for example: benchwright run model.onnx")
+        raise TargetError("nothing to run", remedy=_NO_TARGET)
     _check_dimensions(request)
-    _check_count("rounds", rounds, most=MOST_ROUNDS)
+    check_count("rounds", rounds, most=MOST_ROUNDS)
     check_size(_combinations(request), rounds)
     _check_amounts(load, request.inputs)
     _check_arrivals(request)
@@ -90,7 +91,9 @@ def _check_dimensions(request: Request) -> None:
         if not values:
             raise OptionError(f"{name}: [] must be whole numbers of at least 1")
         for value in values:
-            _check_count(name, value, most=most[name])
+            check_count(name, value, most=most[name])
+    for number in request.processes:
+        check_count("processes", number, most=MOST_AT_ONCE)
     for rate in request.rates:
         if rate is not None:
             _check_number("rate", rate, above=True)
@@ -98,10 +101,10 @@ def _check_dimensions(request: Request) -> None:
 
 def _check_amounts(load: Load, inputs: Inputs) -> None:
     if load.samples is not None:
-        _check_count("samples", load.samples, most=MOST_SAMPLES)
-    _check_count("streams", load.streams, most=MOST_SAMPLES)
-    _check_count("input count", inputs.count, most=MOST_SAMPLES)
-    _check_count("loops", load.loops, least=0)
+        check_count("samples", load.samples, most=MOST_SAMPLES)
+    check_count("streams", load.streams, most=MOST_SAMPLES)
+    check_count("input count", inputs.count, most=MOST_SAMPLES)
+    check_count("loops", load.loops, least=0)
     for name, seconds in {"duration": load.duration, "timeout": load.timeout}.items():
         if seconds is not None:
             _check_number(name, seconds, above=True)
@@ -109,7 +112,8 @@ def _check_amounts(load: Load, inputs: Inputs) -> None:
         _check_number("warmup", load.warmup, above=False)
 
 
-def _check_count(name: str, count: object, *, least: int = 1, most: int | None = None) -> None:
+def check_count(name: str, count: object, *, least: int = 1, most: int | None = None) -> None:
+    """Refuses what is no whole number from `least` to `most`."""
     if not isinstance(count, int) or isinstance(count, bool):
         raise OptionError(f"{name}: {count!r} is not a whole number")
     if count < least:
@@ -129,7 +133,8 @@ def _check_number(name: str, number: object, *, above: bool) -> None:
 def _combinations(request: Request) -> int:
     """How many cases the request's own dimensions make; a mark's parameters are not known yet."""
     dimensions = (request.devices, request.precisions, request.batch_sizes, request.workers, request.copies)
-    return math.prod(map(len, (*dimensions, request.rates, *request.params.values()))) * max(1, len(request.runtimes))
+    sizes = map(len, (*dimensions, request.rates, *request.params.values()))
+    return math.prod(sizes) * max(1, len(request.runtimes)) * max(1, len(request.processes))
 
 
 # ---- what contradicts itself ----
@@ -239,7 +244,7 @@ def check_cost(plan: Plan) -> None:
     known = [*([plan.price] if plan.price else ()), *plan.prices.values()]
     for price in known:
         _check_number("cost per hour", price.amount, above=True)
-    bounds = {bound for case in plan.cases for bound in case.load.objectives if bound.metric in MONEY}
+    bounds = {bound for case in plan.cases for bound in case.load.objectives if is_money(bound.metric)}
     for bound in sorted(bounds, key=lambda one: one.metric):
         if not known and not any(getattr(host, "price", None) for host in (plan.host, *plan.hosts)):
             raise OptionError(

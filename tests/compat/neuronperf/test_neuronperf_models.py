@@ -70,6 +70,7 @@ def test_an_index_of_three_sizes_lends_the_one_that_is_asked_for() -> None:
     assert report["model_filename"] == index["model_configs"][1]["filename"]
 
 
+@pytest.mark.soak
 def test_what_could_not_be_prepared_is_a_failed_report(capsys: pytest.CaptureFixture[str]) -> None:
     name = npf.compile(Stubborn(), SIZES[:2], filename="stubborn.json", model_name="stubborn")
     one, two = npf.model_index.load(name)["model_configs"]

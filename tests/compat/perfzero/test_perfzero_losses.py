@@ -94,6 +94,7 @@ def test_what_is_no_number_does_not_succeed_and_is_written_as_a_word(project: An
     assert (timeless["wall_time"], timeless["succeeded"]) == ("NaN", False)
 
 
+@pytest.mark.soak
 def test_one_execution_id_for_many_gives_each_a_folder(project: Any) -> None:
     """Defect 6, and a second run with the same id is not stopped by the first one's reports."""
     wanted = [_methods("ok", "ok"), "--benchmark_num_trials=2", "--execution_id=same"]

@@ -46,6 +46,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Sshd, di
 
 
 Enter = Callable[[str], Stage]
+VENDORS = ("gcp", pytest.param("azure", marks=pytest.mark.soak), pytest.param("oci", marks=pytest.mark.soak))
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def _spec(stage: Stage, market: str = "") -> str:
     return f"cloud:{order.provider}/{order.shape}@{order.region}{f':{market}' if market else ''}"
 
 
-@pytest.mark.parametrize("name", ["gcp", "azure", "oci"])
+@pytest.mark.parametrize("name", VENDORS)
 def test_a_run_leases_two_instances_measures_on_both_and_gives_them_back(name: str, enter: Enter) -> None:
     stage = enter(name)
     currency = "EUR" if name == "azure" else "USD"
@@ -146,7 +147,7 @@ def test_a_spot_notice_kills_the_attempt_and_the_next_case_goes_elsewhere(
     assert instance(after)["zone"] != instance(long).get("zone") and instance(after)["market"] == "spot"
 
 
-@pytest.mark.parametrize("name", ["gcp", "azure", "oci"])
+@pytest.mark.parametrize("name", VENDORS)
 def test_a_machine_that_the_cloud_takes_without_a_word_is_told_apart_from_a_broken_line(
     name: str, enter: Enter, machine: tuple[Sshd, dict[str, str]]
 ) -> None:

@@ -68,6 +68,7 @@ def test_build_arguments_are_passed_as_they_are(tmp_path: Path, python_image: st
     assert told.stdout == "a b; $(c) 'd'\n"
 
 
+@pytest.mark.soak
 def test_a_build_that_fails_says_why(tmp_path: Path, python_image: str, tag: str) -> None:
     with pytest.raises(OptionError, match="no-such-program"):
         builder.build(_order(tmp_path, tag, f"FROM {python_image}\nRUN no-such-program\n"), show=lambda line: None)

@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from benchwright._version import VERSION
 from benchwright.execution.images import recipes
 
 
+@pytest.mark.soak
 def test_pip_installs_it_and_it_works(tmp_path: Path) -> None:
     wheel = recipes.write_wheel(tmp_path)
     target = tmp_path / "site"

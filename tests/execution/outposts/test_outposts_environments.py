@@ -118,6 +118,7 @@ def test_two_that_ask_at_the_same_time_get_one(reach: boxes.Reach, tmp_path: Pat
     assert len(environments(tmp_path)) == 1
 
 
+@pytest.mark.soak
 def test_cases_are_planned_where_the_packages_are(reach: boxes.Reach) -> None:
     tiny_wheels.write(Path("wheels"), code="SIZES = [1, 2]\n")
     Path("bench.py").write_text(

@@ -83,6 +83,7 @@ def test_everything_of_the_newest_runs_is_there(site: Path, sample: Path) -> Non
     assert {answer_name("matrix", query={"metric": m}) for m in ("latency_p50", "throughput")} <= found
 
 
+@pytest.mark.soak
 def test_writing_again_changes_nothing_and_what_is_not_needed_goes(sample: Path, site: Path, tmp_path: Path) -> None:
     folder = tmp_path / "site"
     shutil.copytree(site, folder)
@@ -298,6 +299,7 @@ def test_views_are_published_to_be_read_and_the_home_page_opens(browser: Any, sa
 # ---- links to the code ----
 
 
+@pytest.mark.soak
 def test_a_site_links_to_the_code_and_offers_forms_but_sends_nothing(sample: Path, tmp_path: Path) -> None:
     projects = Projects((Project(url="https://github.com/owner/name", token="${FORGE_TOKEN}"),))
     folder = tmp_path / "site"

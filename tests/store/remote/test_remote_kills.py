@@ -22,6 +22,7 @@ from benchwright.store.remote.spool import Spool
 from benchwright.store.sql import SqlStore
 
 
+@pytest.mark.soak
 def test_a_server_that_is_killed_and_started_again_has_everything_once_and_in_order(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -131,6 +131,18 @@ def tokens(path: Path, draw: random.Random) -> None:
             os.environ["XDG_CONFIG_HOME"] = before
 
 
+def asv_settings(path: Path, draw: random.Random) -> None:
+    from benchwright.targets.asv.config import read_config
+
+    read_config(str(path))
+
+
+def traces(path: Path, draw: random.Random) -> None:
+    from benchwright.worker.tasks.traces import read_communication
+
+    read_communication(path.parent)
+
+
 def tasks(path: Path, draw: random.Random) -> None:
     log = path.with_name("a.log")
     log.write_text("loss 1.0\nspeed 10 images/s\n")

@@ -334,3 +334,17 @@ def made_environments() -> list[bytes]:
 
     made = MadeEnvironment(python="/usr/bin/python3", packages={"needed": "2.0"}, seconds=3.5)
     return [json.dumps(schema.encode(made)).encode()]
+
+
+ASV_SETTINGS = b"""{
+    // as asv writes it
+    "version": 1, "project": "tool", "repo": ".", "branches": ["main"], /* more [ of them ] */
+    "pythons": ["3.11"], "matrix": {"req": {"numpy": ["", "2.0"]}, "env": {"A": ["1", null]}},
+    "exclude": [{"python": "3.9"}], "include": [{"req": {"numpy": "1.26"}}],
+    "benchmark_dir": "benchmarks", "build_command": ["python -m build"], "default_benchmark_timeout": 20.5,
+}
+"""
+TRACE = b"""{"distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": [
+  {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10.0, "dur": 5.0},
+  {"ph": "X", "cat": "cpu_op", "name": "gloo:all_reduce", "pid": 1, "tid": 2, "ts": 12.0, "dur": 9.0}]}
+"""

@@ -36,6 +36,20 @@ READERS: dict[str, Reader] = {
         modules=("targets.tasks.reader",),
         ways=TEXT,
     ),
+    "asv's settings": Reader(
+        file="asv.conf.json",
+        bodies=lambda: [seeds.ASV_SETTINGS],
+        call=calls.asv_settings,
+        modules=("targets.asv.config",),
+        ways=TEXT,
+    ),
+    "traces": Reader(
+        file="rank0.json",
+        bodies=lambda: [seeds.TRACE],
+        call=calls.traces,
+        modules=("worker.tasks.traces",),
+        ways=TEXT,
+    ),
     "older tasks": Reader(
         file="tasks.cfg",
         bodies=lambda: [seeds.OLDER_TASKS],

@@ -232,3 +232,53 @@ def test_a_metric_with_a_name_of_ours_is_recorded_beside_ours(tmp_path: Path) ->
     text = "[demo]\npatterns = ['(\\d)']\nmetrics = ['cpu']\ncompute_method = ['last']\ncommand_to_execute = true\n"
     (task,) = reader.read(_cfg(tmp_path, text))
     assert task.metrics[0].name == "log.cpu"
+
+
+# ---- goals, and what is left out ----
+
+
+_PRINTED = 'patterns = ["epoch (?P<epoch>.+) accuracy (?P<accuracy>.+)", "loss (?P<loss>.+)"]'
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("goals.best = { when = 'accuracy is 3' }", "goals.best.when: 'accuracy is 3' is not a goal"),
+        ("goals.best = { when = 'accuracy >= high' }", "goals.best.when: 'high' is not a number"),
+        ("goals.best = { when = 'acuracy >= 1' }", "nothing captures 'acuracy'"),
+        ("goals.best = { when = 'accuracy >= 1', hold = 0 }", "goals.best.hold: 0"),
+        ("goals.best = { when = 'loss < 1', epochs = 'epoch' }", "goals.best.epochs: the pattern of 'loss' has no"),
+        ("goals.best = { wen = 'loss < 1' }", "wen"),
+        ("goals.'a b' = { when = 'loss < 1' }", "a goal is named with letters"),
+        ("goals.x = { when = 'loss < 1' }\nmetrics.time_to_x = { series = 'loss' }", "metrics.time_to_x: the goal 'x'"),
+        ("metrics.loss = { skip = -1 }", "metrics.loss.skip: -1"),
+        ("metrics.loss = { skip = '5 apples' }", "metrics.loss.skip: '5 apples' is no part"),
+        ("metrics.loss = { skip = '100%' }", "leaves out nothing or everything"),
+        ("metrics.loss = { skip = 3, steady = true }", "metrics.loss: has skip and steady"),
+        ("metrics.loss = { compute = 'rate', steady = true }", "'rate' counts hits"),
+        ("metrics.loss = { steady = true }\nmetrics.loss_warmup = { series = 'loss' }", "the warm-up of 'loss'"),
+    ],
+)
+def test_a_mistake_in_a_goal_or_a_skip_is_named_with_its_place(tmp_path: Path, lines: str, said: str) -> None:
+    file = tmp_path / "tasks.toml"
+    file.write_text(f"[tasks.demo]\ncommand = 'true'\n{_PRINTED}\n{lines}\n", encoding="utf-8")
+    with pytest.raises(DecodeError) as error:
+        reader.read(file)
+    assert said in str(error.value) and "tasks.demo" in str(error.value)
+
+
+def test_a_goal_is_about_a_group_or_about_a_metric(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.toml"
+    own = "metrics.score = { pattern = 'score (.+)' }\ngoals.good = { when = 'score > 5', epochs = 'values' }"
+    file.write_text(f"[tasks.demo]\ncommand = 'true'\n{_PRINTED}\n{own}\n", encoding="utf-8")
+    (task,) = reader.read(file)
+    (goal,) = task.goals
+    assert (goal.series, goal.relation, goal.bound, goal.epochs) == ("metrics.score", ">", 5.0, "values")
+
+
+def test_each_round_has_a_seed_of_its_own_unless_a_parameter_is_called_so(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.toml"
+    file.write_text("[tasks.demo]\ncommand = ['echo', '{seed}']\n", encoding="utf-8")
+    (task,) = reader.read(file)
+    assert bind(task, {}, {}, seed=2**40 + 7).argv == ("echo", "7")
+    assert bind(task, {"seed": 3}, {}, seed=7).argv == ("echo", "3")

@@ -116,9 +116,9 @@ def test_a_server_that_ends_with_the_first_request_is_told_too(tmp_path: Path) -
 
 
 def test_a_server_that_does_not_get_ready_is_given_up(tmp_path: Path) -> None:
-    (result,) = measure(tmp_path, "health=503", serve_timeout="0.8s")
+    (result,) = measure(tmp_path, "health=503", serve_timeout="4s")
     assert result.error is not None
-    assert result.error.message == "the server was not ready after 0.8 s: /health answers with status 503"
+    assert result.error.message == "the server was not ready after 4 s: /health answers with status 503"
     assert all(is_gone(pid) for pid, _ in starts(tmp_path))
 
 
@@ -126,7 +126,7 @@ def test_the_path_that_is_named_decides(tmp_path: Path) -> None:
     (result,) = measure(tmp_path, "loading=0.5", health="/ready")
     told = result.details["served"]
     assert isinstance(told, dict) and told["health"] == "/ready" and float(str(told["ready_after"])) > 0.5
-    (result,) = measure(tmp_path, health="/not-there", serve_timeout="0.5s")
+    (result,) = measure(tmp_path, health="/not-there", serve_timeout="4s")
     assert result.error is not None and "/not-there answers with status 404" in result.error.message
 
 
@@ -170,6 +170,7 @@ def test_a_server_that_does_not_listen_to_signals_is_killed(tmp_path: Path, monk
     assert server.describe_end() == "the server was ended by SIGKILL" and is_gone(server.pid)
 
 
+@pytest.mark.serial  # a busy machine may miss a look at the server's figures
 def test_of_several_copies_one_starts_the_server_and_all_use_it(tmp_path: Path) -> None:
     (result,) = measure(tmp_path, "metrics=1", load=Load(duration=0.3, warmup=0.05, copies=3))
     assert result.status is Status.OK, result.error

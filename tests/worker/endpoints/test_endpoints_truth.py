@@ -14,7 +14,7 @@ import pytest
 
 from benchwright.records import Load, Scalar
 from benchwright.worker.endpoints.client import ClientSettings, HttpClient
-from benchwright.worker.endpoints.dialect import TEXT, ChunkKind
+from benchwright.worker.endpoints.dialect import TEXT, UNKNOWN, ChunkKind
 from benchwright.worker.endpoints.driver import group_turns
 from benchwright.worker.endpoints.exchanges import Exchange
 from benchwright.worker.endpoints.loads import run_closed, run_open
@@ -239,7 +239,11 @@ def _failing() -> dict[str, tuple[Script, Outcome, str]]:
         "unprocessable": (faults.unprocessable(), Outcome.STATUS, "HTTP 422"),
         "throttled": (faults.too_many("7"), Outcome.THROTTLED, "retry after 7"),
         "broken": (faults.broken(), Outcome.STATUS, "HTTP 500"),
-        "redirect": (faults.redirect("http://127.0.0.1:1/"), Outcome.STATUS, "HTTP 307"),
+        "redirect": (
+            faults.redirect("http://127.0.0.1:1/"),
+            Outcome.STATUS,
+            "HTTP 307: it points to http://127.0.0.1:1/",
+        ),
         "nonsense": (faults.nonsense(), Outcome.MALFORMED, "not HTTP"),
         "no answer": (faults.nothing(), Outcome.CUT, "ended before the answer"),
         "cut": (faults.cut(plain, 2), Outcome.CUT, "ended before the answer"),
@@ -247,6 +251,11 @@ def _failing() -> dict[str, tuple[Script, Outcome, str]]:
         "error inside": (faults.error_inside(plain, 2), Outcome.STREAM_ERROR, "the engine died"),
         "error event": (faults.error_inside(plain, 2, named=True), Outcome.STREAM_ERROR, "the engine died"),
         "not json": (events.of_events([b"data: {oops\n\n"]), Outcome.MALFORMED, "not JSON"),
+        "no end": (events.of_events([events.event(events.chunk("a"))]), Outcome.CUT, "without a finish_reason"),
+        "closed without an end": (
+            events.of_events([events.event(events.chunk("a"))], framing="close", after="close"),
+            *(Outcome.CUT, "without a finish_reason"),
+        ),
         "no events": (events.of_events([b"\n"]), Outcome.MALFORMED, "no event"),
     }
 
@@ -258,6 +267,22 @@ def test_a_failure_is_of_its_class_and_says_why(scripted_server: ScriptedServer,
     assert _row(read)["outcome"] == outcome
     assert words in read.failures[outcome].first and read.failed == 1
     assert asked.client.health.reconnects == 0
+
+
+def test_users_who_find_nobody_do_not_knock_without_end() -> None:
+    with peers.closed_port() as port, asking(f"http://127.0.0.1:{port}{CHAT}") as asked:
+        read = asked.closed(Load(workers=3, duration=0.35))
+    assert read.failures[Outcome.REFUSED].count == read.samples.calls
+    assert 3 <= read.samples.calls <= 3 * 4  # at 0, 100, 200 and 300 ms
+    with peers.closed_port() as port, asking(f"http://127.0.0.1:{port}{CHAT}") as asked:
+        assert asked.closed(Load(workers=2, samples=5)).samples.calls == 5
+
+
+def test_a_count_of_no_tokens_for_a_text_is_no_count(scripted_server: ScriptedServer) -> None:
+    row = _row(_ask_once(scripted_server.play(events.stream(["a", "b"], usage=Usage(0, 0))))[0])
+    assert row["output_tokens"] == row["input_tokens"] == UNKNOWN
+    row = _row(_ask_once(scripted_server.play(events.stream([], usage=Usage(7, 0))))[0])
+    assert (row["input_tokens"], row["output_tokens"]) == (7, 0)  # it has none
 
 
 def test_what_was_there_before_a_cut_is_kept(scripted_server: ScriptedServer) -> None:

@@ -95,7 +95,7 @@ def test_workers_below_the_limit_count_beside_one_beyond_it() -> None:
     beyond, below = recorder.LatencyRecorder(limit=3), recorder.LatencyRecorder(limit=3)
     beyond.add(0, [10, 20, 30, 40])
     below.add(0, [5, 10])
-    samples = engine._from_recorders([beyond, below], copy=0, loops=1, zero=0)
+    samples = engine.samples_of([beyond, below], copy=0, loops=1, zero=0)
     assert samples.calls == 6
     assert samples.histograms["latency"] == histogram.fold([10, 10, 10, 10, 5, 5])
     assert samples.elapsed == 40

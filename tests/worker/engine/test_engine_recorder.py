@@ -101,6 +101,7 @@ def test_a_recorded_call_takes_eight_bytes_and_one_beyond_the_limit_none() -> No
         tracemalloc.stop()
 
 
+@pytest.mark.soak
 def test_what_is_counted_beyond_the_limit_needs_bounded_memory_even_when_all_values_differ() -> None:
     tracemalloc.start()
     try:
@@ -138,7 +139,7 @@ def test_the_answer_takes_its_own_sixteen_bytes_a_call_and_no_more() -> None:
         calls += len(ticks)
     tracemalloc.start()
     try:
-        samples = engine._from_recorders([recorder], copy=0, loops=1, zero=0)
+        samples = engine.samples_of([recorder], copy=0, loops=1, zero=0)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

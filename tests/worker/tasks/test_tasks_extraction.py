@@ -151,6 +151,7 @@ def test_the_older_total_is_for_each_worker_when_their_number_is_known() -> None
         assert extractor.result().metrics[0].estimate.point == value
 
 
+@pytest.mark.soak
 def test_a_long_log_needs_no_more_memory_than_a_short_one() -> None:
     patterns = [Pattern(text=rf"word{i}=(\S+)", series={f"word{i}": 1}) for i in range(7)]
     metrics = [TaskMetric(name=f"word{i}", series=f"word{i}", optional=True) for i in range(7)]

@@ -212,6 +212,7 @@ def test_a_budget_is_kept_and_what_was_learnt_is_told(repository: Path) -> None:
     assert [each.subject for each in told.commits] == [f"change {i}" for i in range(1, COUNT)]
 
 
+@pytest.mark.soak
 def test_a_budget_counts_what_was_measured_before(repository: Path, store: Store) -> None:
     first, again = (_bisect(repository, good="c0", bad="c3", most_runs=4) for _ in range(2))
     assert (first.runs, first.again) == (4, 0)

@@ -24,7 +24,8 @@ from benchwright.vcs.history import Commit
 from benchwright.workflows.watch.commit_report import CommitReport
 from benchwright.workflows.watch.commits import FollowedBranch
 from benchwright.workflows.watch.journal import CommitState, JournalLine, WatchJournal
-from benchwright.workflows.watch.loop import Watched, watch
+from benchwright.workflows.watch.loop import watch
+from benchwright.workflows.watch.settings import Watched
 
 plain = repositories.plain
 pytestmark = pytest.mark.usefixtures("plain")
@@ -136,6 +137,7 @@ def test_the_same_in_a_mercurial_repository() -> None:
     _bisect(better, commits[9])
 
 
+@pytest.mark.soak
 def test_a_gap_in_which_a_change_was_found_is_measured_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     commits = repositories.make(Path("project"), [1.0] * 8)
     level = Estimate(point=1.0, low=None, high=None)
@@ -287,6 +289,7 @@ def _cut(watched: Watched, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
             watch(watched)
 
 
+@pytest.mark.soak
 def test_a_run_that_was_cut_off_is_gone_on_with_and_one_of_another_version_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -21,7 +21,8 @@ from benchwright.workflows.watch.commit_report import CommitReport
 from benchwright.workflows.watch.commits import FollowedBranch
 from benchwright.workflows.watch.equal_machines import USUAL
 from benchwright.workflows.watch.journal import CommitState
-from benchwright.workflows.watch.loop import Watched, watch
+from benchwright.workflows.watch.loop import watch
+from benchwright.workflows.watch.settings import Watched
 
 plain = repositories.plain
 pytestmark = pytest.mark.usefixtures("plain")
@@ -97,6 +98,7 @@ def places(run: Run) -> dict[str, str]:
     return {result.case.name: host_name(result) for result in run.results}
 
 
+@pytest.mark.soak
 def test_a_series_stays_on_its_machine_and_goes_to_another_one_as_long_as_that_is_away(hosts: list[NamedHost]) -> None:
     Path("project").mkdir()
     git("init", "-q", "-b", "main")

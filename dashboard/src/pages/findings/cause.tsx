@@ -8,7 +8,7 @@ import { DriftBadge, Effect, StateBadge, VerdictBadge } from "../../parts/badges
 import { CauseEffect, causeName, CauseSize, Commit } from "../../parts/cause";
 import { RangeLink } from "../../parts/codelinks";
 import { Command } from "../../parts/copy";
-import { count, date, paramsText } from "../../parts/format";
+import { changeUnit, count, date, paramsText } from "../../parts/format";
 import { ChangeSpark } from "../../parts/spark";
 import { Answered } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
@@ -252,7 +252,7 @@ function columns(
       head: "Change",
       by: (one) => Math.abs(Math.log(one.effect.point || 1)),
       largestFirst: true,
-      cell: (one) => <Effect effect={one.effect} unit={one.unit} verdict={one.verdict} interval />,
+      cell: (one) => <Effect effect={one.effect} unit={changeUnit(one)} verdict={one.verdict} interval />,
     },
     {
       name: "spark",

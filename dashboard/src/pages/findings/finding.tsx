@@ -9,12 +9,15 @@ import { Fact } from "../../parts/facts";
 import {
   caseLabel,
   change,
+  changeEnd,
+  changeUnit,
   count,
   date,
   estimate,
   interval,
   paramsText,
   percent,
+  POINTS,
   probability,
   signed,
   value,
@@ -66,7 +69,7 @@ function Found({ view, query, onChange }: { view: FindingView; query: Query; onC
   const allowed = may(useAbout(), "triage");
   const path = `findings/${encodeURIComponent(view.line.id)}`;
   useTitle(
-    `${view.line.metric} of ${caseLabel(view.line.case, view.line.params)}: ${change(view.line.effect.point, view.line.unit)}`,
+    `${view.line.metric} of ${caseLabel(view.line.case, view.line.params)}: ${change(view.line.effect.point, changeUnit(view.line))}`,
   );
   return (
     <>
@@ -126,12 +129,13 @@ function Head({ view: { line, method, calibration, siblings }, query }: { view: 
         </p>
       )}
       <p class="finding-sentence">
-        <Effect effect={effect} unit={unit} verdict={line.verdict} />: from {estimate(line.before, unit, 4)} to{" "}
-        {estimate(line.after, unit, 4)} ({difference(line.after.point - line.before.point, unit)})
+        <Effect effect={effect} unit={changeUnit(line)} verdict={line.verdict} />: from {estimate(line.before, unit, 4)}{" "}
+        to {estimate(line.after, unit, 4)}
+        {changeUnit(line) !== POINTS && ` (${difference(line.after.point - line.before.point, unit)})`}
         {effect.low !== null && effect.high !== null && (
           <>
-            , with {percent(effect.confidence)} confidence between {signed(effect.low - 1)} and{" "}
-            {signed(effect.high - 1)}
+            , with {percent(effect.confidence)} confidence between {changeEnd(effect.low, changeUnit(line))} and{" "}
+            {changeEnd(effect.high, changeUnit(line))}
           </>
         )}
         {drift && (

@@ -2,7 +2,7 @@
 
 import type { Query } from "../../api";
 import { Effect, StateBadge } from "../../parts/badges";
-import { ago, date } from "../../parts/format";
+import { ago, changeUnit, date } from "../../parts/format";
 import { ChangeSpark } from "../../parts/spark";
 import type { Column } from "../../parts/table";
 import type { FindingLine } from "../../shapes";
@@ -28,7 +28,7 @@ function columns(query: Query): Column<FindingLine>[] {
       name: "effect",
       head: "Change",
       by: orders["effect"]!,
-      cell: (one) => <Effect effect={one.effect} unit={one.unit} verdict={one.verdict} interval />,
+      cell: (one) => <Effect effect={one.effect} unit={changeUnit(one)} verdict={one.verdict} interval />,
     },
     { name: "spark", head: "Around the change", cell: (one) => <ChangeSpark of={one} /> },
     { name: "culprit", head: "Culprit", cell: (one) => <Culprit one={one} /> },

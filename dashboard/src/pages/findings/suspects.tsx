@@ -1,7 +1,7 @@
 // The commits that may be behind a finding, each with how probable that is.
 
 import { isThere } from "../../api";
-import { change, changeInterval, count, probability, revisionShort } from "../../parts/format";
+import { change, changeInterval, changeUnit, count, probability, revisionShort } from "../../parts/format";
 import { AuthorLink, CommitLink, RangeLink, RequestLink } from "../../parts/codelinks";
 import { CopyButton } from "../../parts/copy";
 import { href } from "../../route";
@@ -31,7 +31,7 @@ export function Suspects({ view }: { view: FindingView }) {
           <Line
             key={suspect.revision}
             suspect={suspect}
-            unit={view.line.unit}
+            unit={changeUnit(view.line)}
             repository={view.line.repository}
             number={measured.indexOf(suspect.revision) + 1}
           />
@@ -76,7 +76,7 @@ function Line({ suspect, unit, repository, number }: LineProps) {
         {effect && (
           <span class="soft">
             {" "}
-            · against its parent {change(effect.point, unit)} {changeInterval(effect)}
+            · against its parent {change(effect.point, unit)} {changeInterval(effect, unit)}
           </span>
         )}
       </span>

@@ -3,18 +3,17 @@
 
 import { isStatic, isThere, useData, useLast, type Query } from "../../api";
 import { estimate, interval, value } from "../../parts/format";
+import { axisAround, besideTick, Called, stairs } from "../../parts/front";
 import { Plot, type Pixels } from "../../parts/plot";
 import { PriceBases } from "../../parts/prices";
-import { plain, scale, type Scale } from "../../parts/scale";
+import { plain, type Scale } from "../../parts/scale";
 import { Answered, Empty } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
 import { change, href } from "../../route";
-import type { Estimate, Pareto, ParetoPoint } from "../../shapes";
+import type { Better, Estimate, Pareto, ParetoPoint } from "../../shapes";
 import { Select } from "./select";
 
 const EVERY = "*"; // of a dimension: not narrowed
-const LETTER = 6.4; // pixels
-const LETTERS = 34; // of a name in the picture; the table has it whole
 const NAMED = 12; // points of the front that are named in the picture
 
 export function ParetoView({ query }: { query: Query }) {
@@ -115,8 +114,8 @@ function Controls({ pareto, asked }: { pareto: Pareto; asked: Query }) {
 
 function Picture({ pareto, chosen }: { pareto: Pareto; chosen: string }) {
   const { points, x_unit: across, y_unit: upward } = pareto;
-  const x = axis(points.map((point) => point.x));
-  const y = axis(points.map((point) => point.y));
+  const x = axisAround(points.map((point) => point.x));
+  const y = axisAround(points.map((point) => point.y));
   const front = points.filter((point) => point.standing === "front");
   const inOrder = [...points].sort((a, b) => a.x.point - b.x.point);
   const read = (at: number) => {
@@ -131,19 +130,19 @@ function Picture({ pareto, chosen }: { pareto: Pareto; chosen: string }) {
       label={label}
       x={x}
       y={y}
-      writeX={(at) => plain(value(at, beside(across)))}
-      writeY={(at) => plain(value(at, beside(upward)))}
+      writeX={(at) => plain(value(at, besideTick(across)))}
+      writeY={(at) => plain(value(at, besideTick(upward)))}
       read={read}
       height={340}
     >
       {(px, py) => (
         <>
-          <polyline class="pareto-front" points={stairs(front, px, py, pareto)} />
+          <polyline class="front-border" points={stairs(front, px, py, pareto.x_better as Better)} />
           {[...points].reverse().map((point) => (
             <Mark key={point.series.join()} point={point} px={px} py={py} isChosen={keyOf(point) === chosen} />
           ))}
           {front.slice(0, NAMED).map((point) => (
-            <Called key={point.label} point={point} x={x} px={px} py={py} />
+            <Called key={point.label} spot={point} x={x} px={px} py={py} />
           ))}
         </>
       )}
@@ -151,60 +150,8 @@ function Picture({ pareto, chosen }: { pareto: Pareto; chosen: string }) {
   );
 }
 
-/** The name of one of the front, towards the side where there is room for it. */
-function Called({ point, x, px, py }: { point: ParetoPoint; x: Scale; px: Pixels; py: Pixels }) {
-  const left = x.place(point.x.point) > 0.5;
-  const room = Math.abs(px(point.x.point) - px(left ? x.low : x.high)) - 12;
-  const name = shortened(point.label, Math.min(LETTERS, Math.floor(room / LETTER)));
-  return (
-    <text
-      class="pareto-name"
-      x={px(point.x.point) + (left ? -9 : 9)}
-      y={py(point.y.point) - 9}
-      text-anchor={left ? "end" : "start"}
-    >
-      {name}
-    </text>
-  );
-}
-
-/** The last words of a name, as many as there is room for: configurations differ at the end. */
-export function shortened(name: string, letters: number): string {
-  if (name.length <= letters) return name;
-  const words = name.split(" ");
-  while (words.length > 1 && words.join(" ").length + 2 > letters) words.shift();
-  return `… ${words.join(" ")}`;
-}
-
 function gap(x: Scale, point: ParetoPoint, at: number): number {
   return Math.abs(x.place(point.x.point) - x.place(at));
-}
-
-/** An axis with room around the values; along the logarithm where they span more than a factor of ten. */
-function axis(all: readonly Estimate[]): Scale {
-  const ends = all.flatMap((one) => [one.low ?? one.point, one.point, one.high ?? one.point]);
-  const [low, high] = [Math.min(...ends), Math.max(...ends)];
-  if (low > 0 && high / low > 10) return scale(low / 1.15, high * 1.3, { log: true });
-  const room = (high - low || Math.abs(high) || 1) * 0.08;
-  return scale(low - room, high + 2 * room, { count: 5 });
-}
-
-/** The border of what is known to be reachable: from one of the front to the next in steps, not in slopes. */
-function stairs(front: readonly ParetoPoint[], px: Pixels, py: Pixels, { x_better }: Pareto): string {
-  const inOrder = [...front].sort((a, b) => (x_better === "lower" ? 1 : -1) * (a.x.point - b.x.point));
-  return inOrder
-    .flatMap((point, i) => {
-      const [x, y] = [px(point.x.point), py(point.y.point)];
-      const before = inOrder[i - 1];
-      return before
-        ? [
-            [x, py(before.y.point)],
-            [x, y],
-          ]
-        : [[x, y]];
-    })
-    .map((at) => at.map((one) => one!.toFixed(1)).join(","))
-    .join(" ");
 }
 
 function Mark({ point, px, py, isChosen }: { point: ParetoPoint; px: Pixels; py: Pixels; isChosen: boolean }) {
@@ -237,11 +184,6 @@ const SAID: { [standing: string]: string } = {
 /** How a configuration stands; one that was measured in quarantine is not judged. */
 function said(point: ParetoPoint): string {
   return point.is_held ? "measured in quarantine" : SAID[point.standing]!;
-}
-
-/** The unit beside a tick: a currency has no room there, and stands in the table. */
-function beside(unit: string): string {
-  return /^[A-Z]{3}$/.test(unit) ? "" : unit;
 }
 
 function words(point: ParetoPoint, { x, y, x_unit, y_unit }: Pareto): string {

@@ -6,7 +6,7 @@ import { isStatic, useData, useLast, type Query } from "../../api";
 import { Tally } from "../../parts/badges";
 import { chosenOf, FACET_KEYS, facetQuery, Facets } from "../../parts/facets";
 import { Choice, Entered } from "../../parts/filters";
-import { caseNames, RevisionText, RunResults, Tags } from "../../parts/runcells";
+import { RevisionText, RunCases, RunResults, Tags } from "../../parts/runcells";
 import { Answered, Empty } from "../../parts/states";
 import { Table, type Column } from "../../parts/table";
 import { When } from "../../parts/when";
@@ -138,7 +138,7 @@ function columns(query: Query): Column<RunLine>[] {
       by: (run) => run.started_at,
       cell: (run) => <RunLink run={run} />,
     },
-    { name: "cases", head: "Cases", wide: true, cell: (run) => caseNames(run) },
+    { name: "cases", head: "Cases", wide: true, cell: (run) => <RunCases run={run} /> },
     {
       name: "results",
       head: "Results",

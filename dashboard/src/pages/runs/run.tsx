@@ -1,11 +1,14 @@
 // One run: what was measured, what it cost to trust it, and the command that repeats it.
-// In the address: all (every metric), words and sort (cases), open (labels of cases), metric (of the drawing).
+// In the address: all (every metric), words and sort (cases), open (labels of cases), metric (of the drawing),
+// across and up (metrics of a race's drawing).
 
 import { isStatic, type Answer } from "../../api";
 import { Failed, Warnings, type Warned } from "../../parts/cautions";
 import { CasePlot } from "./caseplot";
 import { Leases } from "./leases";
 import { ByMachine } from "./machines";
+import { Race } from "./race";
+import { SpeedUps } from "./speedups";
 import { Sweeps } from "./sweeps";
 import { CaseTable } from "../../parts/casetable";
 import { Command, CopyLink } from "../../parts/copy";
@@ -59,6 +62,7 @@ function Shown({
       {Object.entries(run.quarantines).map(([key, line]) => (
         <Quarantined key={key} line={line} machine={key} name={run.machines[key] ?? ""} />
       ))}
+      <Race run={run} query={query} />
       <ByMachine run={run.line.id} table={run.by_machine} />
       <section class="section">
         <h2>Cases</h2>
@@ -71,6 +75,7 @@ function Shown({
       </section>
       <Leases run={run} />
       <Asked run={run} />
+      <SpeedUps speedups={run.speedups} />
       <Sweeps sweeps={run.sweeps} />
       <WhichToChoose run={run} />
       <AtAGlance run={run} metric={query.metric ?? ""} />
@@ -95,13 +100,14 @@ function Shown({
   );
 }
 
-/** What was asked of the run, and what came of it: requests of served models, objectives, and rates of open loops. */
+/** What was asked of the run, and what came of it: requests, objectives, rates of open loops, goals of trainings. */
 function Asked({ run }: { run: RunView }) {
-  if (!run.objectives.length && !run.rates.length && !run.requests.length) return null;
+  if (!run.objectives.length && !run.rates.length && !run.requests.length && !run.training.length) return null;
   const asked = run.objectives.length + run.rates.length;
+  const title = asked ? "Objectives and rates" : run.requests.length ? "Requests" : "Goals and warm-up";
   return (
     <section class="section">
-      <h2>{asked ? "Objectives and rates" : "Requests"}</h2>
+      <h2>{title}</h2>
       <ul>
         {run.requests.map((said, i) => (
           <li key={said} class={i ? "worse" : ""}>
@@ -115,6 +121,9 @@ function Asked({ run }: { run: RunView }) {
         ))}
         {run.rates.map((rate) => (
           <li key={rate}>Rate of {rate}</li>
+        ))}
+        {run.training.map((said) => (
+          <li key={said}>{said}</li>
         ))}
       </ul>
     </section>

@@ -7,7 +7,19 @@ import { Chart, type ChartRange } from "../../parts/chart";
 import { CommitLink } from "../../parts/codelinks";
 import { CopyLink } from "../../parts/copy";
 import { Fact } from "../../parts/facts";
-import { ago, caseLabel, count, date, DAY, estimate, interval, paramsText, value, whole } from "../../parts/format";
+import {
+  ago,
+  caseLabel,
+  changeUnit,
+  count,
+  date,
+  DAY,
+  estimate,
+  interval,
+  paramsText,
+  value,
+  whole,
+} from "../../parts/format";
 import { PriceChanges, priceReleases } from "../../parts/prices";
 import { QuarantineWords, spansOf } from "../../parts/quarantined";
 import { Spark } from "../../parts/spark";
@@ -430,7 +442,7 @@ function ChangeLink({ mark }: { mark: Changed }) {
 }
 
 function ChangeEffect({ mark }: { mark: Changed }) {
-  const effect = <Effect effect={mark.effect} unit={mark.line.unit} verdict={mark.verdict} interval />;
+  const effect = <Effect effect={mark.effect} unit={changeUnit(mark.line)} verdict={mark.verdict} interval />;
   if (!isDrift(mark)) return effect;
   return (
     <span class="row">

@@ -2,7 +2,7 @@
 
 import type { Query } from "../../api";
 import type { ChartLevel, ChartLine, ChartMark, ChartRange } from "../../parts/chart";
-import { change } from "../../parts/format";
+import { change, changeUnit } from "../../parts/format";
 import { colour } from "../../parts/theme";
 import { href, unlisted } from "../../route";
 import type { Mark, SeriesLine, SeriesView } from "../../shapes";
@@ -116,7 +116,7 @@ function labelsOf(lines: readonly SeriesLine[]): string[] {
 export function marksOf({ line, marks }: SeriesView, of: string): ChartMark[] {
   return marks.map((mark) => ({
     at: mark.at,
-    label: change(mark.effect.point, line.unit) + (isDrift(mark) ? ", drift" : ""),
+    label: change(mark.effect.point, changeUnit(line)) + (isDrift(mark) ? ", drift" : ""),
     of,
     verdict: mark.verdict,
     up: mark.effect.point >= 1,

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { useData, useLast, type Query } from "../../api";
 import { VerdictBadge } from "../../parts/badges";
-import { signed } from "../../parts/format";
+import { changeEnd, changeUnit, POINTS } from "../../parts/format";
 import { href } from "../../route";
 import type { PreviewedFinding, RulePreview } from "../../shapes";
 
@@ -47,9 +47,11 @@ function Shown({ preview, names }: { preview: RulePreview; names: string }) {
 }
 
 function Line({ finding }: { finding: PreviewedFinding }) {
+  const unit = changeUnit(finding);
   return (
     <a class="row" href={href("findings", [finding.id])}>
-      <VerdictBadge verdict={finding.verdict} /> {signed(finding.ratio - 1)} {finding.case} {finding.metric}
+      <VerdictBadge verdict={finding.verdict} /> {changeEnd(finding.ratio, unit)}
+      {unit === POINTS && " points"} {finding.case} {finding.metric}
     </a>
   );
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from benchwright.cli.configured_targets import TargetCommand
 from benchwright.cli.options import (
     json_option,
     markdown_option,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from benchwright.workflows.ab.run import SideRequest
 
 
-@click.command("ab")
+@click.command("ab", cls=TargetCommand)
 @target_options
 @build_options
 @cloud_options
@@ -73,7 +74,8 @@ if TYPE_CHECKING:
 @json_option
 def command(**given: Any) -> int:
     """Set the treatment against the control: build both, measure each TARGET in pairs of fresh processes next to each
-    other until it is decided, and say for each case whether it became worse or better, with an interval.
+    other until it is decided, and say for each case whether it became worse or better, with an interval. Without a
+    TARGET, those of [run] in benchwright.toml, as the two sides have them.
 
     Exit code 1 when a case became worse or could not be measured, or a side could not be built. How often this machine
     gives a false alarm, `benchwright env --calibrate` finds out; what it found is quoted here.
@@ -90,7 +92,7 @@ def command(**given: Any) -> int:
     from benchwright.analysis.false_alarms import describe_for_ab
     from benchwright.execution.session import Plan
     from benchwright.workflows.ab.run import run_ab
-    from benchwright.workflows.run import command_line
+    from benchwright.workflows.invocation import command_line
 
     with build_spec_there(given) as making, ProgressLine(sys.stderr) as progress:
         trial = run_ab(

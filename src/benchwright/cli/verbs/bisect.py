@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     default="98%",
     show_default=True,
     metavar="PERCENT",
-    help="End when one commit is the culprit with this probability.",
+    help="How sure an answer must be: end when one commit is the culprit with this probability.",
 )
 @click.option(
     "--most-runs", type=click.IntRange(min=2), default=200, show_default=True, help="End after this many runs."
@@ -62,7 +62,7 @@ def command(**given: Any) -> int:
     from benchwright.report import bisection
     from benchwright.report.ascii import spell
     from benchwright.workflows.bisect.run import seek
-    from benchwright.workflows.run import command_line
+    from benchwright.workflows.invocation import command_line
 
     asked = _range(given)
     picture: Path | None = given["output"]

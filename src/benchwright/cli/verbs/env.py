@@ -156,7 +156,7 @@ def _calibrate(seconds: float, store: str | None, here: Environment) -> Calibrat
     """
     from benchwright.execution import session
     from benchwright.execution.noise import calibration
-    from benchwright.workflows.run import command_line
+    from benchwright.workflows.invocation import command_line
 
     terminal = sys.stderr.isatty()
 

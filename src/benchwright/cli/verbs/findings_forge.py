@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--pull-request",
     "request",
     metavar="NUMBER",
-    help="Comment on this pull or merge request with the finding as text; `auto` takes the one of the probable commit.",
+    help="The pull or merge request: its number, or `auto`, here the one of the probable commit. Comment there.",
 )
 @click.option("--send", is_flag=True, help="Send it to the forge; without, it is printed.")
 @store_option
@@ -91,7 +91,7 @@ def _request_number(text: str) -> int:
 
 @click.command()
 @click.argument("finding", metavar="ID")
-@click.option("--open", "browse", is_flag=True, help="Open the forge's form in a browser, filled in.")
+@click.option("--open", "browse", is_flag=True, help="Open it in your browser: the forge's form, filled in.")
 @click.option("--send", is_flag=True, help="Send it to the forge; no browser is needed.")
 @store_option
 @json_option

@@ -35,7 +35,9 @@ def command() -> None:
 @click.option("--packages", metavar="A,B", help="Install only these, as recorded, and what they need; or: none.")
 @click.option("--build-arg", multiple=True, metavar="NAME=VALUE", help="A build argument, such as PIP_INDEX_URL.")
 @click.option("--no-cache", is_flag=True, help="Build every step anew, on a base that is asked for again.")
-@click.option("--print", "only_print", is_flag=True, help="Print the Dockerfile and build nothing.")
+@click.option(
+    "--print", "only_print", is_flag=True, help="Print the file that would be written: the Dockerfile; build nothing."
+)
 @click.option("--write", "folder", metavar="DIR", help="Write the Dockerfile and what it copies there; build nothing.")
 @store_option
 @json_option

@@ -32,19 +32,33 @@ class KnowsHeld(Protocol):
     default="",
     help="Runtimes to measure on: cases are planned for them. Default: the first installed that loads it.",
 )
+@click.option(
+    "--environment",
+    metavar="own|here|FILE",
+    help="The packages to measure with: of an asv project, what its newest commit offers, built anew (own), or what is "
+    "installed here. Default: own.",
+)
 @limit_option(20, "At most this many, the newest; runs.")
 @click.option(
     "--all", "tries", is_flag=True, help="All of them: also tries that were refused before anything was measured."
 )
 @store_option
 @json_option
-def command(targets: tuple[str, ...], runtime: str, limit: int, tries: bool, store: str | None, as_json: bool) -> int:
+def command(
+    targets: tuple[str, ...],
+    runtime: str,
+    environment: str | None,
+    limit: int,
+    tries: bool,
+    store: str | None,
+    as_json: bool,
+) -> int:
     """What could be run: the cases of each TARGET, which may be a module or a package as well.
 
     Without a target: the runs that were added to the store last, the newest first. Exit code 1 when one of them is
     damaged; it is named, and the others are listed.
     """
-    rows = _cases(targets, runtime) if targets else _runs(store, limit, tries)
+    rows = _cases(targets, runtime, environment) if targets else _runs(store, limit, tries)
     damaged = [] if targets else [row for row in rows if row["damaged"]]
     if as_json:
         from benchwright.schema.printed import envelope
@@ -79,11 +93,23 @@ def _write(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _cases(targets: tuple[str, ...], runtime: str) -> list[dict[str, Any]]:
-    from benchwright.targets.sources import Request, list_cases
+def _cases(targets: tuple[str, ...], runtime: str, environment: str | None) -> list[dict[str, Any]]:
+    from benchwright.errors import OptionError
+    from benchwright.targets.asv.config import is_config
+    from benchwright.targets.sources import ImportTimes, Request, list_cases
 
     names = tuple(name for name in runtime.split(",") if name)
-    pairs, broken = list_cases(Request(targets=targets, runtimes=names, listener=_echo_note, fetching=False))
+    request = Request(targets=targets, runtimes=names, listener=_echo_note, fetching=False)
+    if any(map(is_config, targets)):
+        from benchwright.workflows.asv_runs import list_project
+
+        pairs, broken = list_project(request, ImportTimes(_echo_note).hear, environment or "")
+    elif environment:
+        raise OptionError(
+            "--environment is of asv projects", remedy="leave it out: targets are listed as they are here"
+        )
+    else:
+        pairs, broken = list_cases(request)
     for module, reason in broken:
         click.echo(f"benchwright: {module} is left out: {reason}", err=True)
     return [

@@ -60,7 +60,7 @@ def control(host: str | None, no_save: bool, store: str | None, as_json: bool) -
     from benchwright.records import Status
     from benchwright.report.table import print_run
     from benchwright.workflows.control import run_control
-    from benchwright.workflows.run import command_line
+    from benchwright.workflows.invocation import command_line
 
     runs = {}
     for name in _names(host):

@@ -163,6 +163,56 @@ def _tell_served(
     return list(schema.decode(tuple[MessageDelivery, ...], told, where="notify-targets/send"))
 
 
+@command.command("comment")
+@click.argument("file", metavar="[FILE]", default="-", type=click.Path())
+@click.option(
+    "--pull-request",
+    "request",
+    default="auto",
+    show_default=True,
+    metavar="NUMBER",
+    help="The pull or merge request: its number, or `auto`, here the one that continuous integration builds.",
+)
+@click.option(
+    "--comment-name",
+    default="comparison",
+    show_default=True,
+    metavar="NAME",
+    help="Which comment: the one of this name is changed, and made where there is none.",
+)
+@json_option
+def comment(file: str, request: str, comment_name: str, as_json: bool) -> int:
+    """Put the Markdown of FILE, by default of standard input, into a comment on a pull or merge request.
+
+    There is one comment of each name: the next time it is changed, and no second one is made. The repository is the one
+    that GitHub Actions or GitLab CI builds, else that of [project] or of this folder. Needs a token: `token` in
+    [project] of benchwright.toml, else GITHUB_TOKEN, GITLAB_TOKEN or GITEA_TOKEN.
+    """
+    from benchwright import config
+    from benchwright.vcs.forges import load_projects
+    from benchwright.workflows.request_comment import keep_comment
+
+    text = _read_markdown(file)
+    entry = keep_comment(load_projects(config.store_url()), request=request, text=text, name=comment_name)
+    if as_json:
+        print_json("request-comment", {"url": entry.url, "made": entry.made})
+    else:
+        click.echo(f"{entry.url or 'the comment'} was {'made' if entry.made else 'changed'}")
+    return 0
+
+
+def _read_markdown(file: str) -> str:
+    from benchwright.errors import OptionError
+    from benchwright.schema.parsing import SETTINGS
+
+    try:
+        with click.open_file(file, "rb") as opened:
+            content: bytes = opened.read(SETTINGS)
+    except OSError as error:
+        raise OptionError(f"{file} cannot be read: {error.strerror}", remedy="name a file of Markdown, or -") from None
+    return content.decode(errors="replace")
+
+
 @command.command("test")
 @click.argument("url")
 @json_option

@@ -42,6 +42,7 @@ from benchwright.store import open_configured_store
     default=None,
     help="For --site: how many of the newest runs. Default: 50.",
 )
+@click.option("--open", "opens", is_flag=True, help="Open it in your browser: what was written.")
 @click.option("--force", is_flag=True, help="Replace what is there: also a file or a folder that is not Benchwright's.")
 def command(
     runs: tuple[str, ...],
@@ -51,6 +52,7 @@ def command(
     svg: Path | None,
     site: Path | None,
     newest: int | None,
+    opens: bool,
     force: bool,
 ) -> None:
     """Write a single-file HTML report of one or more runs (default: the last). The first is the others' baseline.
@@ -62,6 +64,8 @@ def command(
         if svg is not None or asked is ParameterSource.COMMANDLINE:
             raise click.UsageError("-o and --svg go with a report; --site writes a folder of its own")
         _publish(site, store, runs, newest, force=force, as_json=as_json)
+        if opens:
+            _open(site / "index.html")
         return
     if newest is not None:
         raise click.UsageError("--runs goes with --site; a report names its runs")
@@ -82,6 +86,16 @@ def command(
         print_json("report", {"written": [str(path) for path in written]})
     else:
         click.echo("\n".join(f"wrote {path} ({path.stat().st_size / 1024:,.0f} KiB)" for path in written))
+    if opens:
+        _open(output)
+
+
+def _open(page: Path) -> None:
+    """Shows a page to whoever sits here; a machine without a browser says what to open elsewhere."""
+    import webbrowser
+
+    if not webbrowser.open(page.absolute().as_uri()):
+        click.echo(f"no browser was found here: open {page} where there is one", err=True)
 
 
 def _publish(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from benchwright.cli.configured_targets import TargetCommand
 from benchwright.cli.endpoint_options import endpoint_options
-from benchwright.cli.options import json_option, store_option
+from benchwright.cli.options import COMMAND, json_option, store_option
 from benchwright.cli.targets import (
     BATCH_SIZE,
     BUDGET,
@@ -22,9 +24,11 @@ from benchwright.cli.targets import (
     HOST,
     INSTALL,
     KEEP,
+    LAUNCHER,
     LEASE,
     OPTION,
     PARAM,
+    PROCESSES,
     ROUNDS,
     RUNTIME,
     SAMPLES,
@@ -35,10 +39,8 @@ from benchwright.cli.targets import (
     WORKERS,
 )
 
-COMMAND = "benchwright.command"
 
-
-class _RunCommand(click.Command):
+class RunCommand(TargetCommand):
     """Keeps what follows `--` apart: it is a command to measure, not targets."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -48,8 +50,11 @@ class _RunCommand(click.Command):
             args = args[:at]
         return super().parse_args(ctx, args)
 
+    def has_targets(self, ctx: click.Context) -> bool:
+        return COMMAND in ctx.meta or super().has_targets(ctx)
 
-@click.command(cls=_RunCommand)
+
+@click.command(cls=RunCommand)
 @click.argument("targets", nargs=-1, metavar="[TARGET]... [-- COMMAND...]")
 @RUNTIME
 @DEVICE
@@ -57,6 +62,8 @@ class _RunCommand(click.Command):
 @BATCH_SIZE
 @WORKERS
 @click.option("--copies", default="1", metavar="N,max", help="Processes, each with the model loaded; max: one per CPU.")
+@PROCESSES
+@LAUNCHER
 @click.option("--shape", multiple=True, metavar="NAME:1x3x224x224", help="Fills dynamic dimensions of an input.")
 @click.option("--dtype", multiple=True, metavar="NAME:int64", help="Element type of an input.")
 @click.option(
@@ -155,7 +162,12 @@ class _RunCommand(click.Command):
     "--cost-per-hour", type=float, metavar="1.18", help="The machine's price: adds the cost of 1,000,000 items."
 )
 @click.option("--fork", is_flag=True, help="Import a Python file once a round, and fork for each of its cases.")
-@click.option("--resume", default="", metavar="RUN", help="Go on with RUN: measure what is missing or failed there.")
+@click.option(
+    "--resume",
+    default="",
+    metavar="RUN",
+    help="Go on with RUN: measure what is missing or failed there. Without a TARGET, as RUN was begun.",
+)
 @TAG
 @click.option("--reason", default="", metavar="TEXT", help="Why, for those who look later.")
 @click.option("--no-save", is_flag=True, help="Keep nothing in the store.")
@@ -164,19 +176,23 @@ class _RunCommand(click.Command):
 @json_option
 def command(**given: Any) -> int:
     """Measure each TARGET: a model file, a model spec or a folder of them, FILE.py::CALLABLE, package.module:callable,
-    a benchmark class or one of its methods (package.module.Class.method, FILE.py::Class), a task of a task file, or any
-    command after `--`.
+    a benchmark class or one of its methods (package.module.Class.method, FILE.py::Class), a task of a task file, an asv
+    project (asv.conf.json), or any command after `--`. Without one: the targets and options of [run] in
+    benchwright.toml, which `benchwright init` writes.
 
     A list (A,B) in an option is a dimension: every combination becomes a case. Each case is measured in several fresh
     processes. Exit code 1 when a case failed, an objective was missed or an output is out of tolerance.
     """
     from benchwright.cli.progress import ProgressLine
-    from benchwright.cli.run_request import golden_of, lab_of, plan_of, request_of
+    from benchwright.cli.run_request import golden_of, lab_of, plan_of, repeat_given, request_of
     from benchwright.cli.targets import fleet_of, tell_fleet
     from benchwright.errors import StoreError
     from benchwright.execution.new_runs import new_run_id
-    from benchwright.workflows.run import command_line, measure
+    from benchwright.workflows.invocation import command_line
+    from benchwright.workflows.run import measure
 
+    context = click.get_current_context()
+    given, begun = repeat_given(context, given)
     if given["report"]:
         from benchwright.report.destination import check_target
 
@@ -186,12 +202,11 @@ def command(**given: Any) -> int:
 
         raise OptionError("--fork is for this machine", remedy="leave out --host or --fork")
     lab = lab_of(given)
-    context = click.get_current_context()
     request = request_of(given, context.meta.get(COMMAND, []))
     keep = not given["no_save"]
     fleet = fleet_of(given, run=given["resume"] or new_run_id())
     try:
-        with ProgressLine(sys.stderr) as progress:
+        with ProgressLine(sys.stderr) as progress, begun.explain() if begun else nullcontext():
             measured = measure(
                 request,
                 replace(plan_of(given, host=context.obj, fleet=fleet), command=command_line(), by_hand=True),

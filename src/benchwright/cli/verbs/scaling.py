@@ -18,7 +18,8 @@ from benchwright.cli.views import scaling_options, show_scaling
 @store_option
 @json_option
 def command(run: str, **given: Any) -> None:
-    """Throughput against latency of RUN's cases (default: the last), and which of them to choose for what.
+    """Throughput against latency of RUN's cases (default: the last), speed-up against their number of processes, and
+    which of them to choose for what.
 
     Another name of `benchwright show RUN --scaling`.
     """

@@ -55,9 +55,10 @@ from benchwright.system.masking import mask_url
     help="Print a line for each request: method, path, status, milliseconds.",
 )
 @click.option(
-    "--processes",
+    "--server-processes",
+    "processes",
     cls=RenamedOption,
-    before=["--workers"],  # what other servers call it; of `run` it is the threads that issue calls
+    before=["--processes", "--workers"],  # of `run` these are what a launcher starts, and threads that issue calls
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,

@@ -11,6 +11,7 @@ from benchwright.cli.options import RenamedOption, force_option, json_option, pi
 from benchwright.cli.views import operator_options, scaling_options, show_operators, show_scaling
 from benchwright.errors import OptionError
 from benchwright.store import open_configured_store
+from benchwright.units import parse_quantity
 
 # format -> the module whose `document(run)` writes it
 _OLDER = {
@@ -19,8 +20,8 @@ _OLDER = {
 }
 # view -> the parameters that it alone takes, beside RUN, --store and --json; "" is the run in full
 _TAKEN = {
-    "": ("form", "plot", "samples", "log"),
-    "scaling": ("objectives", "output", "force"),
+    "": ("form", "plot", "around", "samples", "log"),
+    "scaling": ("objectives", "metrics", "kind", "output", "force"),
     "operators": ("after", "case", "by", "top", "smallest", "output", "force"),
 }
 
@@ -37,7 +38,14 @@ _TAKEN = {
     metavar="NAME",
     help="The format: csv, markdown, json; or that of an older system: perfzero, harness. Default: a table.",
 )
-@click.option("--plot", is_flag=True, help="Draw the distributions below the table.")
+@click.option(
+    "--plot", is_flag=True, help="Draw it below the table: distributions; values over time; of a race, its front."
+)
+@click.option(
+    "--around",
+    metavar="SECONDS",
+    help="Draw a served model's requests around this instant of the load in place of the slowest; implies --plot.",
+)
 @click.option(
     "--raw-samples",
     "samples",
@@ -59,10 +67,10 @@ _TAKEN = {
 def command(context: click.Context, /, run: str, store: str | None, as_json: bool, **given: Any) -> int:
     """One run in full. RUN is `last`, `last~1`, `last~1:TARGET`, an id or its beginning, a tag, a commit, or a file.
 
-    With --scaling, throughput against latency of RUN's cases, and which of them to choose for what; --objective belongs
-    to it. With --operators, where the time of a model goes, recorded with `run --operators`; --case, --by, --top and
-    --smallest belong to it. With two runs, --operators says which operators are behind a change of the latency, and
-    exits with 1 when the latency became worse.
+    With --scaling, throughput against latency of RUN's cases, speed-up against their number of processes, and which of
+    them to choose for what; --objective, --metric and --kind belong to it. With --operators, where the time of a model
+    goes, recorded with `run --operators`; --case, --by, --top and --smallest belong to it. With two runs, --operators
+    says which operators are behind a change of the latency, and exits with 1 when the latency became worse.
     """
     view = _choose_view(context, given)
     taken = {name: given[name] for name in _TAKEN[view]}
@@ -93,7 +101,15 @@ def _choose_view(context: click.Context, given: dict[str, Any]) -> str:
 
 
 def _show_run(
-    run: str, store: str | None, *, as_json: bool, form: str | None, plot: bool, samples: bool, log: bool
+    run: str,
+    store: str | None,
+    *,
+    as_json: bool,
+    form: str | None,
+    plot: bool,
+    around: str | None,
+    samples: bool,
+    log: bool,
 ) -> None:
     from benchwright.exchange.named_runs import find_run
     from benchwright.report.show import ShowRequest, show
@@ -102,6 +118,8 @@ def _show_run(
     if as_json and form not in (None, "json"):
         raise OptionError(f"--json and --format {form} ask for two formats", remedy="leave one of them out")
     form = "json" if as_json else form
+    instant = None if around is None else parse_quantity(around, "s", what="--around")
+    plot = plot or instant is not None
     if form in _OLDER and (plot or samples or log):
         raise OptionError(
             f"--format {form} prints summaries alone", remedy="leave out --plot, --raw-samples and --worker-log"
@@ -116,5 +134,5 @@ def _show_run(
     from benchwright import config
     from benchwright.vcs.forges import load_projects
 
-    shape = ShowRequest(form=form or "table", plot=plot, samples=samples, log=log)
+    shape = ShowRequest(form=form or "table", plot=plot, around=instant, samples=samples, log=log)
     show(found, shape, projects=load_projects(config.store_url(store)) if form == "markdown" else None)

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from benchwright.cli.configured_targets import TargetCommand
 from benchwright.cli.options import json_option, smallest_option, store_option
 from benchwright.cli.targets import build_options, target_options
 
 if TYPE_CHECKING:
     from benchwright.workflows.ab.run import BuildSpec
-    from benchwright.workflows.watch.loop import Watched
+    from benchwright.workflows.watch.settings import Watched
 
 
-@click.command("watch")
+@click.command("watch", cls=TargetCommand)
 @target_options
 @build_options
 @click.option(
@@ -76,9 +77,9 @@ def command(**given: Any) -> int:
     """Follow a branch: build each new commit, measure each TARGET, and judge what was measured of all commits so far.
 
     A TARGET is a file of yours, used for every commit, or a path from the root of the repository, as each commit has
-    it. What was done is in a journal below .benchwright/watch, so that a watch that is stopped or killed goes on where
-    it was. Ctrl-C, SIGTERM or SIGHUP ends it after the present commit; a second one ends it at once. `benchwright
-    findings` shows what was found, `benchwright bisect` names the culprit.
+    it; without one, those of [run] in benchwright.toml. What was done is in a journal below .benchwright/watch, so that
+    a watch that is stopped or killed goes on where it was. Ctrl-C, SIGTERM or SIGHUP ends it after the present commit;
+    a second one ends it at once. `benchwright findings` shows what was found, `benchwright bisect` names the culprit.
 
     With --once, exit code 1 when a commit could not be built or measured, or something became worse.
     """
@@ -104,9 +105,9 @@ def command(**given: Any) -> int:
 def _watch_settings(given: Mapping[str, Any], makings: Sequence[BuildSpec]) -> Watched:
     from benchwright.cli.targets import cpus_of, request_of
     from benchwright.units import parse_percent
-    from benchwright.workflows import run
+    from benchwright.workflows import invocation
     from benchwright.workflows.watch.commits import FollowedBranch
-    from benchwright.workflows.watch.loop import Watched
+    from benchwright.workflows.watch.settings import Watched
 
     build = makings[0]
     commit_file, status_file = (Path(given[name]) if given[name] else None for name in ("commit_file", "status_file"))
@@ -134,7 +135,7 @@ def _watch_settings(given: Mapping[str, Any], makings: Sequence[BuildSpec]) -> W
         status_file=status_file,
         same_host=given["same_host"],
         store=given["store"],
-        command=run.command_line(),
+        command=invocation.command_line(),
         host=build.host,
         others=[making.host for making in makings[1:] if making.host is not None],
         falls_back=given["if_away"] == "others",

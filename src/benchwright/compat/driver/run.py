@@ -15,7 +15,8 @@ from benchwright.targets import sources
 from benchwright.targets.sources import Request
 from benchwright.targets.tasks import binding, reader
 from benchwright.worker.tasks.extraction import ExtractedValues, Extractor
-from benchwright.workflows.run import command_line, measure
+from benchwright.workflows.invocation import command_line
+from benchwright.workflows.run import measure
 
 TEMPLATE = "task_config_template.cfg"
 OURS = "tasks.toml"

@@ -27,11 +27,12 @@ from benchwright.records import (
     Scalar,
     Status,
 )
+from benchwright.worker.runtimes.asv.parameters import value_of_label
 
 MOST_CASES = 100_000  # combinations of the parameters of one benchmark
 VERSION = 2
 BENCHMARKS, MACHINE = "benchmarks.json", "machine.json"
-_KINDS = {"time": "latency_p50", "timeraw": "latency_p50", "memory": "memory", "peakmemory": "rss_peak"}
+_KINDS = {"time": "latency_p50", "timeraw": "latency_p50", "memory": "memory", "peakmemory": "peak_memory"}
 _UNITS = {"seconds": "s", "bytes": "B"}
 
 
@@ -142,7 +143,8 @@ def _results(
     seconds = row["duration"].maybe()
     for number, (combination, value) in enumerate(zip(combinations, values, strict=True)):
         params: dict[str, Scalar] = {
-            names[i] if i < len(names) else f"param{i}": _literal(place.text()) for i, place in enumerate(combination)
+            names[i] if i < len(names) else f"param{i}": value_of_label(place.text())
+            for i, place in enumerate(combination)
         }
         params["environment"] = whole["env_name"].text("")
         case = construction.case(Asv.name, name, params, version=row["version"].text(""))
@@ -197,11 +199,3 @@ def _estimate(value: float, kind: str, stats: _Stats) -> dict[str, Any]:
         return {"estimate": Estimate(point=value, low=None, high=None, method=what), "count": count}
     told = Estimate(point=value, low=low, high=high, confidence=0.99, method="reported: median with asv's interval")
     return {"estimate": told, "count": count}
-
-
-def _literal(text: str) -> Scalar:
-    """asv writes parameters as Python does: quoted texts lose their quotes, numbers become numbers."""
-    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1]
-    words: dict[str, Scalar] = {"True": True, "False": False, "None": None}
-    return words[text] if text in words else construction.scalar(text)

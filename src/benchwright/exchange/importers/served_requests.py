@@ -17,7 +17,6 @@ from benchwright.exchange.importers.construction import Provenance
 from benchwright.records import (
     Better,
     Case,
-    Estimate,
     Failure,
     Metric,
     Mode,
@@ -27,12 +26,14 @@ from benchwright.records import (
     Value,
 )
 from benchwright.stats import histogram, summary
+from benchwright.stats.shares import estimate_share
 from benchwright.system.masking import mask_url
 from benchwright.units import limits
 
 PERCENTILES = (50.0, 90.0, 95.0, 99.0)
 TOKENS = "tokens"
 LONGEST = 1e9  # seconds of one request; what is longer is no measurement, and no nanoseconds of 64 bits
+MOST_REQUESTS = 10**12  # of one load
 MOST_KINDS = 10  # of failures that a result keeps apart
 _MOST_LETTERS = 200
 _RATES = ("tokens_per_user", "tokens_per_user_any", "tokens_per_user_after_first")
@@ -76,6 +77,7 @@ def result_of(
     warnings: Iterable[ResultWarning] = (),
 ) -> Result:
     """The result of one load. Where no request was answered it is a failed one, without any latency."""
+    _refuse_impossible_counts(load)
     failure = _failure(load)
     derived = [] if failure else derive(load)
     metrics: dict[str, Metric] = {}
@@ -175,12 +177,20 @@ def count_reasons(texts: Iterable[str]) -> dict[str, int]:
     return {**kept, "other reasons": rest} if rest else kept
 
 
+def _refuse_impossible_counts(load: ServedLoad) -> None:
+    for what, count in (("answered", load.answered), ("failed", load.failed), ("cut off", load.cut)):
+        if not 0 <= count <= MOST_REQUESTS:
+            raise DecodeError(
+                f"{count:.6g} requests were {what}, which cannot be", remedy="look at the program that wrote the file"
+            )
+
+
 def _errors(load: ServedLoad) -> list[Metric]:
     total = load.answered + load.failed
     if not total:
         return []
-    exact = Estimate(point=100 * load.failed / total, low=None, high=None, method=f"{load.failed} of {total} requests")
-    return [Metric(name="errors", unit="%", better=Better.LOWER, estimate=exact, count=total)]
+    share = estimate_share(load.failed, total)
+    return [Metric(name="errors", unit="%", better=Better.LOWER, estimate=share, count=total)]
 
 
 def _failure(load: ServedLoad) -> Failure | None:

@@ -10,9 +10,10 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from benchwright import config, schema
 from benchwright.errors import BenchwrightError, DecodeError
@@ -27,7 +28,7 @@ from benchwright.records import Environment, Failure, Revision
 from benchwright.schema.parsing import json_value
 from benchwright.system import streams, whole_files
 from benchwright.system.locks import hold_lock
-from benchwright.vcs.history import open_repository
+from benchwright.vcs.history import History, open_repository
 
 MARK = "built.json"  # written last: a folder without it was cut off
 LOG = "build.log"
@@ -50,6 +51,10 @@ class BuiltRevision:
     own: bool = False  # its environment holds nothing but its own packages
     warnings: tuple[str, ...] = ()  # what is not as its files say
     there: RevisionThere | None = None  # the machine that it is measured on, where that is not this one
+    variables: Mapping[str, str] = field(default_factory=dict)  # more environment variables, for what is measured
+    imports_copy: bool = True  # what is measured imports the project from its working copy; else as it was installed
+    label: str = ""  # of several environments: the name of this one
+    parts: tuple[BuiltRevision, ...] = ()  # the revision in each of several environments
 
     @property
     def ok(self) -> bool:
@@ -59,7 +64,8 @@ class BuiltRevision:
     @property
     def environment(self) -> dict[str, str]:
         """Returns the environment variables for every process that runs in the built revision."""
-        return environments.variables(Path(self.python), self.revision.id, self.folder, own=self.own)
+        told = environments.variables(Path(self.python), self.revision.id, self.folder, own=self.own)
+        return {**told, **self.variables}
 
     @property
     def packages(self) -> dict[str, str]:
@@ -70,7 +76,9 @@ class BuiltRevision:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """What goes in front of `sys.path`: the working copy, and its `src` where there is one."""
+        """What goes in front of `sys.path`: the working copy, and its `src` where there is one; or nothing."""
+        if not self.imports_copy:
+            return ()
         source = self.folder / "src"
         return (str(self.folder), *([str(source)] if source.is_dir() else []))
 
@@ -85,6 +93,29 @@ class _BuildMark:
     warnings: tuple[str, ...] = ()
 
 
+class RevisionBuilder(Protocol):
+    """Whatever makes revisions ready: in one environment, or in several."""
+
+    host: OutpostHost | None
+
+    @property
+    def repository(self) -> History:
+        """The repository whose revisions are built."""
+        ...
+
+    def prepare(self, name: str, *, rebuild: bool = False) -> BuiltRevision:
+        """The revision that `name` means, built now or found as it was built."""
+        ...
+
+    def collect_environment(self) -> Environment:
+        """The environment of the machine that measures."""
+        ...
+
+    def lend(self, folders: Sequence[str]) -> None:
+        """Puts folders of the user's own behind `sys.path` of every revision that is prepared from now on."""
+        ...
+
+
 class Builder:
     """Makes working copies of the repository around `repo` ready, each with an environment.
 
@@ -92,7 +123,8 @@ class Builder:
     `pip install -e .` goes there. Without one, what the revision's files say that it needs is installed; revisions that
     need the same share an environment. `root` is where all of it is kept. `listener` hears what
     takes long, and once of each thing that is not as a revision's files say. With `host`, working copies are made here
-    and sent to that machine; environments are made there, and the build line is run there.
+    and sent to that machine; environments are made there, and the build line is run there. `title` is what people read
+    behind the name of a revision while it is built, instead of the line.
     """
 
     def __init__(
@@ -106,11 +138,13 @@ class Builder:
         surroundings: Surroundings | None = None,
         listener: Listener = nobody,
         host: OutpostHost | None = None,
+        title: str = "",
     ) -> None:
-        self.repository = open_repository(repo)
+        self._repository = open_repository(repo)
         self.host = host
         self._command, self._timeout, self._listener = command, timeout, listener
         self._told: set[str] = set()
+        self._title = title or f": {command}"
         self._lent: tuple[str, ...] = ()
         self._around = surroundings or Surroundings()
         self._around.check()
@@ -124,6 +158,11 @@ class Builder:
         key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
         self._root = (root or config.cache_folder() / "builds") / f"{self.repository.root.name}-{key}"
         self._made: set[str] = set()  # shared environments that this object has made: --rebuild makes each once
+
+    @property
+    def repository(self) -> History:
+        """The repository whose revisions are built."""
+        return self._repository
 
     def prepare(self, name: str, *, rebuild: bool = False) -> BuiltRevision:
         """The revision that `name` means, built now or found as it was built; of several processes one builds.
@@ -172,7 +211,7 @@ class Builder:
         begin = time.monotonic()
         short = revision.id[:12]
         builds = bool(self._command) and self.host is None
-        doing = f"building {short}: {self._command}" if builds else f"making a working copy of {short}"
+        doing = f"building {short}{self._title}" if builds else f"making a working copy of {short}"
         self._listener(Staged(text=doing))
         (place / "tmp").mkdir(parents=True)
         built = self._answer(place, revision, self._python)

@@ -39,6 +39,7 @@ MODULES = (
     "fetch/*.py",
     "schema/*.py",
     "system/*.py",
+    "targets/asv/*.py",
     "targets/sources/*.py",
     "targets/specs/*.py",
     "units/*.py",

@@ -16,6 +16,7 @@ from benchwright.system.orphans import TOKEN_BYTES
 from benchwright.system.texts import BoundedLog
 
 OWN_FAULT = "build"  # the kind of a failure that the revision or the command line is to blame for
+LATE = "timeout"  # the kind of a failure of what took too long
 LOOK = 0.5  # seconds between two looks at the size of the log
 TAIL = 4000  # bytes of the log that a failure carries
 _ROOT = str(Path(__file__).resolve().parents[3])  # the interpreter that ties the build must find this package
@@ -93,7 +94,7 @@ def _failure(status: int, late: bool, what: str, timeout: float, log: Path) -> F
     tail = _tail(log)
     if late:
         message = f"the build of {what} took longer than {timeout:g} s"
-        return Failure(kind="timeout", message=message, remedy="give --build-timeout more seconds", log_tail=tail)
+        return Failure(kind=LATE, message=message, remedy="give --build-timeout more seconds", log_tail=tail)
     how = f"was ended by signal {-status}" if status < 0 else f"ended with exit code {status}"
     return Failure(kind=OWN_FAULT, message=f"the build of {what} {how}", remedy=f"see {log}", log_tail=tail)
 

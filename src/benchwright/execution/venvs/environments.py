@@ -91,7 +91,9 @@ def remove(place: Path) -> None:
 
 
 def _packages_of(folder: Path) -> Path:
-    return Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}, scheme="venv"))
+    """The folder of its packages, which is named after its Python: that need not be the one that runs this."""
+    usual = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}, scheme="venv"))
+    return usual if usual.is_dir() else next(folder.glob("lib/python*/site-packages"), usual)
 
 
 def _run(command: Sequence[str]) -> None:

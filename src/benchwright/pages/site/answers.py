@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -111,7 +111,11 @@ def answers(archive: Archive, newest: int, projects: Projects | None = None, lin
     for names, shown in matrices(archive):
         yield _fixed_answer(shown, names)
     for query in itertools.islice(_pareto_queries(archive), _FRONTS):
-        yield SiteAnswer([answer_name("pareto", query=query)], partial(_query_pareto, archive, query))
+        try:
+            front = _query_pareto(archive, query)
+        except UserError:  # a case without these metrics: the page says that it was not published
+            continue
+        yield _fixed_answer(front, [answer_name("pareto", query=query)])
 
 
 def _issue(
@@ -316,6 +320,8 @@ def _query_pareto(archive: Archive, query: Mapping[str, str]) -> Pareto:
 # ---- an archive that stands still: hundreds of pages ask it the same, and all should tell of the same moment ----
 
 
+_CASES = 8  # whose series are remembered
+
 # Small answers that many pages ask for. Whole runs and series are asked for once, and would fill the memory.
 _REMEMBERED = frozenset(
     {
@@ -346,6 +352,16 @@ class _StillArchive:
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
         self._answers: dict[str, Any] = {}
+        self._tails: dict[tuple[str, int], Sequence[float]] = {}
+        # Every series of a case asks for all of that case, one page after the other.
+        self.series = lru_cache(_CASES)(archive.series)
+
+    def tails(self, keys: Sequence[str], *, points: int = 30) -> dict[str, Sequence[float]]:
+        """The newest points of these series: each is asked for once, and shown beside each of its relatives."""
+        new = [key for key in keys if (key, points) not in self._tails]
+        found = self._archive.tails(new, points=points) if new else {}
+        self._tails |= {(key, points): tail for key, tail in found.items()}
+        return {key: self._tails[key, points] for key in keys if (key, points) in self._tails}
 
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._archive, name)

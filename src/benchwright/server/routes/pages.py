@@ -191,6 +191,10 @@ def compare(
     metric: Annotated[
         list[str] | None, Query(max_length=100, description="To judge; repeatable. The usual ones without.")
     ] = None,
+    across: Annotated[
+        str,
+        Query(max_length=LONGEST, description="Params, with commas, in which paired cases may differ: lr,batch_size."),
+    ] = "",
     words: Annotated[
         str, Query(max_length=LONGEST, description="Lines with each of them in case, param, metric or machine.")
     ] = "",
@@ -218,7 +222,8 @@ def compare(
         after=after,
         limit=limit,
     )
-    view = comparing.compare(archive(request), a, b[0], *b[1:], metrics=metric or (), shown=shown)
+    names = list(dict.fromkeys(name.strip() for name in across.split(",") if name.strip()))
+    view = comparing.compare(archive(request), a, b[0], *b[1:], metrics=metric or (), across=names, shown=shown)
     return answer(request, view)
 
 

@@ -18,6 +18,7 @@ from benchwright import schema
 from benchwright.errors import DecodeError
 from benchwright.records import CALIBRATION_TAG, CONTROL_TAG, Status
 from benchwright.records.branches import is_on_line, main_line
+from benchwright.schema.series_identity import is_series_of_races
 from benchwright.store.arrivals import ArrivedBatch, ArrivedRun, JudgingState, JudgingTrouble, UntoldFinding
 from benchwright.store.live import STALE_AFTER
 from benchwright.store.sql import tables
@@ -242,11 +243,10 @@ def _looks(connection: Connection, numbers: Sequence[int]) -> Iterable[ArrivedRu
         if mine := {one for one in mine if one not in lines or is_on_line(known[run].branch, lines[one])}:
             chosen.append((run, mine))
             covered |= mine
-    keys = _by_number(connection, select(series.c.id, series.c.key), series.c.id, sorted(covered))
-    return [
-        ArrivedRun(run=known[run].run, series=frozenset(keys[one].key for one in mine), is_control=run in control)
-        for run, mine in reversed(chosen)
-    ]
+    named = _by_number(connection, select(series.c.id, series.c.key, series.c.params), series.c.id, sorted(covered))
+    keys = {number: row.key for number, row in named.items() if not is_series_of_races(row.params)}
+    looks = ((run, frozenset(keys[one] for one in mine if one in keys)) for run, mine in reversed(chosen))
+    return [ArrivedRun(run=known[run].run, series=own, is_control=run in control) for run, own in looks if own]
 
 
 def _main_lines(connection: Connection, numbers: Sequence[int]) -> dict[int, str]:

@@ -280,11 +280,6 @@ def read_samples(row: SamplesRow, *, where: str) -> Samples:
     return replace(about, columns=calls, chunks=chunks)
 
 
-def params_text(case: Case) -> str:
-    """What tells a case from others of the same name, as compact JSON."""
-    return text_of_params(case.params)
-
-
 def text_of_params(params: Mapping[str, Any]) -> str:
     """Parameters as compact JSON, as the series have them."""
     return _dumps(schema.encode(params))

@@ -11,6 +11,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Row, Select, and_, bin
 
 from benchwright.errors import StoreError, UserError
 from benchwright.records import CALIBRATION_TAG, CONTROL_TAG, Estimate, Result, Run, Samples, Status
+from benchwright.schema.series_identity import series_params
 from benchwright.store import Miss, Point, RunSummary, Series
 from benchwright.store.sql import codec, tables
 from benchwright.store.sql.case_names import is_named
@@ -181,6 +182,7 @@ def summarise(connection: Connection, query: Select[Any], amounts: RunAmounts, *
 
 
 Amount = tuple[tuple[str, ...], int, int]  # cases, results, failed results
+_REMEMBERED = 2000  # runs
 
 
 class RunAmounts:
@@ -202,9 +204,6 @@ class RunAmounts:
             self._kept = {}
         self._kept |= {run: (now[run], amount) for run, amount in found.items()}
         return known | found
-
-
-_REMEMBERED = 2000  # runs
 
 
 def _count_results(connection: Connection, numbers: Sequence[int]) -> dict[int, Amount]:
@@ -253,6 +252,7 @@ def _summary(header: Any, cases: tuple[str, ...], results: int, failed: int) -> 
         revision=record.revision,
         tags=record.tags,
         planned=record.planned,
+        is_race=record.race is not None,
     )
 
 
@@ -346,7 +346,7 @@ def _miss(row: Any) -> Miss:
         result=result.id,
         round=result.round,
         case=result.case.name,
-        params=codec.params_text(result.case),
+        params=codec.text_of_params(series_params(result)),
         started_at=result.started_at,
         status=result.status,
         revision=row.revision,

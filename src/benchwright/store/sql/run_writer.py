@@ -235,4 +235,6 @@ def is_read_only(path: Path) -> bool:
     if not path.is_file():
         return False
     is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK)
+    if not hasattr(os, "statvfs"):  # Windows: what may not be written says so when it is
+        return not is_writable
     return not is_writable or bool(os.statvfs(path).f_flag & os.ST_RDONLY)

@@ -15,7 +15,9 @@ from typing import Any, cast
 from benchwright import schema
 from benchwright.errors import StoreError, StoreLostError
 from benchwright.records import Result, Run, Status
+from benchwright.records.races import CELL
 from benchwright.schema.quick_results import MetricColumns, QuickResult, columns_of
+from benchwright.schema.series_identity import is_raced, series_case, series_params
 from benchwright.store.sql import codec
 from benchwright.store.sql.codec import EnvironmentRow, SamplesRow, plain
 from benchwright.store.sql.row_writer import Key as Key
@@ -34,7 +36,7 @@ class PreparedResult:
     result: Result  # its metrics may stand in `metrics` alone
     metrics: MetricColumns
     at: int
-    case: str  # schema.case_key
+    case: str  # series_identity.series_case
     environment: EnvironmentRow
     document: bytes
     samples: Sequence[SamplesRow]
@@ -122,7 +124,7 @@ def _prepare_one(given: Result | QuickResult) -> PreparedResult:
         result=head,
         metrics=columns,
         at=_instant(head, columns),
-        case=key,
+        case=series_case(key, head),
         environment=codec.environment_row(head.environment),
         document=codec.result_document(head, encoded, metrics),
         samples=codec.samples_rows(head.samples),
@@ -148,6 +150,7 @@ def _name_result(result: Result) -> Result:
         started_at=result.started_at,
         duration=0.0,
         revision=result.revision,
+        details={CELL: result.details[CELL]} if is_raced(result) else {},
     )
 
 
@@ -365,13 +368,12 @@ def _learn_missing_series(rows: RowWriter, known: KnownIds, sources: Sequence[Pr
 
 
 def _series_row(source: PreparedResult, metric: str, unit: str, better: str) -> Row:
-    case = source.result.case
     return {
-        # schema.series_key, from parts that are known already: it would hash case and machine anew for each metric.
+        # `series_key_of`, from parts that are known already: it would hash case and machine anew for each metric.
         "key": schema.fingerprint([source.case, source.environment.key, metric]),
         "unit": plain(unit),
-        "case_name": plain(case.name),
-        "params": codec.params_text(case),
+        "case_name": plain(source.result.case.name),
+        "params": codec.text_of_params(series_params(source.result)),
         "metric": plain(metric),
         "better": better,
         "machine": source.environment.key,

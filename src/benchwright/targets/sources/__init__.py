@@ -16,6 +16,7 @@ from benchwright.records import Case, Inputs, Load, Scalar, Tolerance
 
 WEIGHTS = (".safetensors", ".gguf", ".ckpt", ".pth")  # files that hold numbers and no graph
 FED_BY_FILE = ("onnxruntime", "openvino", "litert", "torch")  # runtimes that feed a model what its file says
+LAUNCHED = ("tasks", "commands")  # sources of what a launcher can start as several processes
 _CHUNK = 2**20  # bytes
 
 
@@ -32,6 +33,7 @@ class Request:
     workers: Sequence[int] = (1,)
     copies: Sequence[int] = (1,)
     rates: Sequence[float | None] = (None,)
+    processes: Sequence[int] = ()  # of a task or a command that a launcher starts; empty: as the task says
     params: Mapping[str, Sequence[Scalar]] = field(default_factory=dict)  # narrows or adds parameters of a callable
     options: Mapping[str, Scalar] = field(default_factory=dict)
     inputs: Inputs = field(default_factory=Inputs)
@@ -40,6 +42,7 @@ class Request:
     elsewhere: bool = False  # another host runs it: what is installed here says nothing
     listener: Listener = nobody  # hears of files being fetched and of what is left out
     last_paths: Sequence[str] = ()  # behind sys.path of whatever imports a target
+    launcher: str = ""  # of a task or a command: torchrun, mpirun or a template
     fetching: bool = True  # false: only looked at, so what is not here yet stays where it is
 
 
@@ -91,6 +94,7 @@ def describe_cases(request: Request) -> list[tuple[Case, CaseDescription]]:
     cases: dict[str, tuple[Case, CaseDescription]] = {}
     for target in request.targets:
         source = source_of(target)
+        _refuse_processes(target, source, request)
         tell = getattr(source, "describe", None)
         described = (
             tell(target, request) if tell else ((case, CaseDescription()) for case in source.cases(target, request))
@@ -106,6 +110,16 @@ def describe_cases(request: Request) -> list[tuple[Case, CaseDescription]]:
 
         whole = [(model_inputs.add_file_facts(case), about) for case, about in whole]
     return list(zip(_tell_apart([case for case, _ in whole]), (about for _, about in whole), strict=True))
+
+
+def _refuse_processes(target: str, source: Source, request: Request) -> None:
+    """Refuses a launcher for what is loaded into a process of ours."""
+    flag = "--processes" if request.processes else "--launcher" if request.launcher else ""
+    if flag and source.name not in LAUNCHED:
+        raise TargetError(
+            f"{target} is no command that a launcher starts, so {flag} does not apply to it",
+            remedy="write a task for it, or a command after --; --copies loads a model into several processes",
+        )
 
 
 def list_cases(request: Request) -> tuple[list[tuple[Case, CaseDescription]], list[tuple[str, str]]]:
@@ -222,12 +236,17 @@ class ImportTimes:
         self._listener = listener
         self._seconds: dict[str, float] = {}  # by the name of the file or module
         self._mentioned: set[str] = set()
+        self._noted: set[str] = set()
 
     def hear(self, event: Event) -> None:
         """Takes an event, as a listener does."""
         if isinstance(event, Imported):
             self._seconds[_module_name(event.module)] = event.seconds
+        elif isinstance(event, Noted) and event.text in self._noted:
+            return  # what is planned again for the next revision is noted once
         else:
+            if isinstance(event, Noted):
+                self._noted.add(event.text)
             self._listener(event)
 
     def tell(self, cases: Sequence[Case], each: int, remedy: str, *, whose: str = "", most: bool = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -9,8 +10,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from benchwright.errors import TargetError
-from benchwright.records import Case, Target
+from benchwright.records import Case, Scalar, Target
+from benchwright.records.processes import PROCESSES
 from benchwright.targets.sources import Request, digest_files, matrix
+from benchwright.targets.tasks.launchers import LAUNCHER, check_launch, read_launcher
 
 _LARGEST = 64 * 2**20  # bytes of an argument's file that still belong to the command's version
 
@@ -37,9 +40,22 @@ class Commands:
         line = shlex.join(argv)
         matrix.refuse_inputs(line, request)
         version = digest_files([*([Path(program)] if program else []), *_small_files(argv[1:])])
-        for load, issuing in matrix.loads(request):
-            made = Target(runtime="command", uri=line, options=matrix.options_for("command", request))
-            yield matrix.case(line, made, {"runtime": "command", **issuing}, request.inputs, load, version, request)
+        options = matrix.options_for("command", request) | ({LAUNCHER: request.launcher} if request.launcher else {})
+        for processes, (load, issuing) in itertools.product(_processes(argv, request), list(matrix.loads(request))):
+            made = Target(runtime="command", uri=line, options=options)
+            params = {"runtime": "command", **processes, **issuing}
+            yield matrix.case(line, made, params, request.inputs, load, version, request)
+
+
+def _processes(argv: list[str], request: Request) -> list[dict[str, Scalar]]:
+    """Each number of processes, as the parameter that says it; one without where nobody asked for a number."""
+    if not request.processes and not request.launcher:
+        return [{}]
+    launcher = read_launcher(request.launcher, "--launcher") if request.launcher else ()
+    check_launch(argv, launcher, shlex.join(argv))
+    if launcher and shutil.which(launcher[0]) is None and not request.elsewhere:
+        raise TargetError(f"there is no program {launcher[0]!r}", remedy="install the launcher, or put it on PATH")
+    return [{PROCESSES: number} for number in request.processes or (1,)]
 
 
 def _small_files(arguments: list[str]) -> list[Path]:

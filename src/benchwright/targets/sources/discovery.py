@@ -23,6 +23,7 @@ from benchwright.system import orphans, temporary_folder, whole_files
 from benchwright.system.lent_package import code_for
 from benchwright.targets.sources.offered import BenchmarkOffer, OfferedBenchmark, SearchFilter, find_offers
 
+_LATE = "not done after"
 TIMEOUT = 60.0  # seconds for importing the user's file, unless the request has a timeout
 _ANYTHING = SearchFilter()
 _TAIL = 2000  # bytes of what the file printed that are shown
@@ -51,12 +52,14 @@ def run_search(
     """Everything that the child found, with what it could not import."""
     with tempfile.TemporaryDirectory(prefix="benchwright-") as folder:
         answer = Path(folder, "answer.json")
-        ended, log = _run([module, name, str(answer)], timeout, json.dumps(schema.encode(asked)), folder)
+        ended, log = run_child(
+            __name__, [module, name, str(answer)], timeout, [json.dumps(schema.encode(asked))], folder=folder
+        )
         if not answer.is_file():
-            raise TargetError(f"{module} could not be imported: {ended}", remedy=_tail(log) or "it printed nothing")
+            raise TargetError(f"{module} could not be imported: {ended}", remedy=tail_of(log) or "it printed nothing")
         content = json.loads(answer.read_text(encoding="utf-8"))
     if "error" in content:
-        raise TargetError(content["error"], remedy=content["remedy"] or _tail(log))
+        raise TargetError(content["error"], remedy=content["remedy"] or tail_of(log))
     found = [schema.decode(OfferedBenchmark, entry, where=module) for entry in content["benchmarks"]]
     broken = tuple((inner, reason) for inner, reason in content["broken"])
     return BenchmarkOffer(found=tuple(found), broken=broken, left=tuple(content["left"]))
@@ -97,17 +100,28 @@ def _specs_along(dotted: str) -> list[ModuleSpec]:
     return found
 
 
-def _run(arguments: list[str], timeout: float, asked: str, folder: str) -> tuple[str, str]:
-    """How the child ended, and the end of what it printed; nothing that it started is left behind.
+def run_child(
+    module: str, arguments: list[str], timeout: float, more: list[str] | None = None, *, folder: str
+) -> tuple[str, str]:
+    """How a child ended that ran `main` of a module of ours, and the end of what it printed.
 
-    `folder` is its temporary folder.
+    It is given the arguments, its end of the lifeline, and more. Nothing that it started is left behind. `folder` is
+    its temporary folder.
     """
     # The package that runs here, whether or not the interpreter has one installed: both ends must agree.
-    code = code_for(f"from {__name__} import main; main(sys.argv[1:])", first=True)
+    code = code_for(f"from {module} import main; main(sys.argv[1:])", first=True)
     environment = {**os.environ, **temporary_folder.variables(folder, os.environ)}
 
     def command_for(lifeline: str) -> list[str]:
-        return [sys.executable, "-u", "-c", code, *arguments, lifeline, asked]  # -u: what it printed is there at once
+        return [
+            sys.executable,
+            "-u",
+            "-c",
+            code,
+            *arguments,
+            lifeline,
+            *(more or []),
+        ]  # -u: what it printed is there at once
 
     with tempfile.TemporaryFile() as log:
         with orphans.start_tied(command_for, environment, output=log) as child:
@@ -115,12 +129,18 @@ def _run(arguments: list[str], timeout: float, asked: str, folder: str) -> tuple
                 status = child.wait(timeout)
                 ended = f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
             except subprocess.TimeoutExpired:
-                ended = f"not done after {timeout:g} s"
+                ended = f"{_LATE} {timeout:g} s"
         log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL))
         return ended, log.read(_TAIL).decode(errors="replace")
 
 
-def _tail(log: str) -> str:
+def more_time(ended: str) -> str:
+    """What to add to the remedy where a child was ended because it took too long."""
+    return "; give --timeout more seconds" if ended.startswith(_LATE) else ""
+
+
+def tail_of(log: str) -> str:
+    """What a child printed last, as the remedy of an error shows it."""
     return log.strip().replace("\n", "\n  ")
 
 

@@ -10,9 +10,11 @@ from typing import ClassVar
 
 from benchwright.errors import TargetError
 from benchwright.records import Arrivals, Case, Load, Mode, Scalar, Target
+from benchwright.records.processes import PROCESSES
 from benchwright.targets.sources import Request, digest_files, find_file, matrix
 from benchwright.targets.tasks import binding, definition, reader
 from benchwright.targets.tasks.definition import BACKSTOP, Task
+from benchwright.targets.tasks.launchers import LAUNCHER
 
 _LARGEST = 64 * 2**20  # bytes of an argument's file that still belong to the task's version
 
@@ -32,17 +34,20 @@ class Tasks:
             raise TargetError(f"{target} names nothing after ::", remedy=f"write {text}::name, or {text} for all")
         _refuse(target, request)
         for task in reader.read(file, name):
-            yield from _cases(task, request)
+            yield from _cases(binding.add_launcher(task, request.launcher), request)
 
 
 def _cases(task: Task, request: Request) -> Iterator[Case]:
     requested = {name: tuple(values) for name, values in request.params.items()}
     if tuple(request.batch_sizes) != (1,):
         requested["batch_size"] = tuple(request.batch_sizes)
-    options = matrix.options_for("task", request)
+    if request.processes:
+        requested[PROCESSES] = tuple(request.processes)
+    options = matrix.options_for("task", request) | ({LAUNCHER: request.launcher} if request.launcher else {})
     target = Target(runtime="task", uri=f"{task.file}::{task.name}", options=options)
     for params in matrix.combinations(definition.choose_values(task, requested)):
-        ready = binding.bind(task, params, dict(os.environ), command=str(options.get("command", "")))
+        command = str(options.get("command", ""))
+        ready = binding.bind(task, params, dict(os.environ), command=command, seed=request.load.seed)
         version = digest_files([task.file, *_files(ready.argv, ready.directory)])
         shown: dict[str, Scalar] = {"runtime": "task", **params}
         yield matrix.case(task.where, target, shown, request.inputs, _load(task, request.load), version, request)

@@ -54,19 +54,19 @@ def candidate_files(folder: Path) -> list[Path]:
 
 def spec_files(folder: Path) -> list[Path]:
     """The files in a folder that are specs, of our form or an older one, right or wrong."""
-    return [path for path in candidate_files(folder) if _is_older(path) or _is_meant(path)]
+    return [path for path in candidate_files(folder) if _is_older(path) or is_meant_as_spec(path)]
 
 
 def holds_specs(folder: Path) -> bool:
     """Whether some file in the folder is meant to be a spec, by its beginning."""
-    return any(map(_is_meant, candidate_files(folder)))
+    return any(map(is_meant_as_spec, candidate_files(folder)))
 
 
 def _look(path: Path) -> tuple[Spec | None, list[SpecProblem]]:
     try:
         document = places.read(path)
     except (DecodeError, TargetError) as error:
-        return None, [_as_problem(error)] if _is_meant(path) else []
+        return None, [_as_problem(error)] if is_meant_as_spec(path) else []
     if reader.is_older(document.value):
         message = "a spec of FAI-PEP's form"
         return None, [SpecProblem(where=document.where, message=message, remedy=reader.OLDER.format(path))]
@@ -76,7 +76,7 @@ def _look(path: Path) -> tuple[Spec | None, list[SpecProblem]]:
     return spec, errors(problems)
 
 
-def _is_meant(path: Path) -> bool:
+def is_meant_as_spec(path: Path) -> bool:
     """Whether a file was to be a spec, even if it cannot be read as one."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:

@@ -5,11 +5,22 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from benchwright.errors import OptionError
 from benchwright.records import ResultWarning, Scalar
-from benchwright.targets.tasks.definition import WORKERS_VARIABLE, ReadyCommand, Task, check_workers, fill_parameters
+from benchwright.records.processes import PROCESSES
+from benchwright.targets.tasks.definition import (
+    SEED,
+    WORKERS_VARIABLE,
+    Parameter,
+    ReadyCommand,
+    Task,
+    check_workers,
+    fill_parameters,
+)
+from benchwright.targets.tasks.launchers import PLACE, read_launcher, warn_of_threads
 
 SHELL = "/bin/sh"
 # parameter -> the text that a flag of the older driver rewrites: a whole value, where that driver saw one digit of it
@@ -19,12 +30,33 @@ _TEXTS = {
     "kvstore": re.compile(r"(?<!\S)(--kvstore)(\s+|=)device(?!\S)"),
     "dtype": re.compile(r"(?<!\S)(--dtype)(\s+|=)float32(?!\S)"),
 }
+_SEEDS = 2**31  # a seed that every library takes is below
 _USUAL = {"kvstore": "device", "dtype": "float32"}
 
 
-def bind(task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], *, command: str = "") -> ReadyCommand:
-    """What to start for these parameters, in an environment like `around`. `command` replaces an older task's own."""
-    ready = _bind_older_form(task, params, around, command) if task.older else _bind_own_form(task, params, around)
+def add_launcher(task: Task, launcher: str) -> Task:
+    """The task with another launcher than its own, and with the number of processes as a parameter."""
+    if not launcher:
+        return task
+    if task.older:
+        raise OptionError(f"{task.where}: a command line for a shell has no launcher", remedy="write it in TOML")
+    known = {parameter.name for parameter in task.parameters}
+    added = () if PROCESSES in known else (Parameter(name=PROCESSES, kind=int, values=(1,), least=1),)
+    words = read_launcher(launcher, "--launcher")
+    return replace(task, launcher=words, parameters=(*task.parameters, *added), workers=task.workers or PLACE)
+
+
+def bind(
+    task: Task, params: Mapping[str, Scalar], around: Mapping[str, str], *, command: str = "", seed: int = 0
+) -> ReadyCommand:
+    """What to start for these parameters, in an environment like `around`. `command` replaces an older task's own.
+
+    `seed` is the round's, which `{seed}` stands for unless the task has a parameter of that name.
+    """
+    if task.older:
+        ready = _bind_older_form(task, params, around, command)
+    else:
+        ready = _bind_own_form(task, {SEED: seed % _SEEDS, **params}, around)
     check_workers(task, ready.workers)
     return ready
 
@@ -33,12 +65,14 @@ def _bind_own_form(task: Task, params: Mapping[str, Scalar], around: Mapping[str
     own = {name: fill_parameters(value, params, task.where) for name, value in task.environment.items()}
     environment = {"PYTHONUNBUFFERED": "1", **around, **own}  # a line counts when it is printed, not when it is flushed
     workers = _whole(fill_parameters(str(task.workers), params, task.where), f"{task.where}: workers")
+    argv = tuple(fill_parameters(word, params, task.where) for word in (*task.launcher, *task.command))
     return ReadyCommand(
-        argv=tuple(fill_parameters(word, params, task.where) for word in task.command),
+        argv=argv,
         directory=Path(fill_parameters(task.directory, params, task.where)),
         environment=environment,
         num_gpus=_whole(fill_parameters(str(task.num_gpus), params, task.where), f"{task.where}: num_gpus"),
         workers=workers or workers_around(environment),
+        warnings=tuple(warn_of_threads(argv, environment)),
     )
 
 

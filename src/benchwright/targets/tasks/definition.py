@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchwright.errors import DecodeError, OptionError, did_you_mean
 from benchwright.records import Better, ResultWarning, Scalar
+from benchwright.records.processes import PROCESSES
 from benchwright.worker.tasks import aggregates, scanner
 
 DAY = 86_400.0
@@ -44,6 +45,8 @@ MEASURED = frozenset(
         "wall_time",
     )
 )
+SEED = "seed"  # a placeholder of its own where no parameter has this name: another number in each round
+OWN_VALUES = "values"  # in a goal's `steps` or `epochs`: the number of values that the goal itself has seen
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
 
@@ -93,6 +96,29 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Skip:
+    """How much is left out at the beginning of a series."""
+
+    amount: float
+    unit: str  # "": values, "s": seconds since the command was started, "%": a share of the values, 0 to 1
+    text: str  # as the task says it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskGoal:
+    """A bound that a value of a series is to keep at some time: how long does it take until it does?"""
+
+    name: str
+    when: str  # "accuracy >= 0.95"
+    series: str
+    relation: str
+    bound: float
+    hold: int = 1  # values in a row
+    steps: str = ""  # the group of the same pattern that tells the step; `OWN_VALUES`; "": nothing does
+    epochs: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskMetric:
     """A metric: a computation over a series. Bounds and values become base units times `factor`."""
 
@@ -105,6 +131,13 @@ class TaskMetric:
     least: float | None = None
     most: float | None = None
     optional: bool = False
+    skip: Skip | None = None
+    steady: bool = False  # only the part counts in which the level does not change any more
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether a part of the values does not count."""
+        return self.steady or self.skip is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +153,14 @@ class Task:
     parameters: tuple[Parameter, ...] = ()
     patterns: tuple[Pattern, ...] = ()
     metrics: tuple[TaskMetric, ...] = ()
+    goals: tuple[TaskGoal, ...] = ()
+    phases: Mapping[str, str] = field(default_factory=dict)  # a part of the work -> the series of its seconds
     timeout: float = DAY
     interval: float = 1.0  # seconds between two looks at the GPUs
     num_gpus: int | str = 0  # a number, or text with a placeholder
     workers: int | str = 0
+    launcher: tuple[str, ...] = ()  # stands before the command and starts several processes of it
+    scaling: str = ""  # strong: the work is the same for any number of processes; weak: each process has as much
 
     @property
     def where(self) -> str:
@@ -154,6 +191,8 @@ def choose_values(task: Task, given: Mapping[str, Sequence[Scalar]]) -> dict[str
     for name in given:
         if name not in known:
             remedy = did_you_mean(name, known) if known else "the task declares no parameter"
+            if name == PROCESSES:
+                remedy = 'add launcher = "torchrun" or "mpirun" to the task, or {processes} to its command'
             raise OptionError(f"{task.where} takes no parameter {name!r}", remedy=remedy)
     found: dict[str, tuple[Scalar, ...]] = {}
     for name, parameter in known.items():

@@ -12,11 +12,13 @@ from typing import Any
 from benchwright import schema
 from benchwright.errors import DecodeError, OptionError, TargetError, did_you_mean
 from benchwright.records import Better, Scalar, Value
+from benchwright.records.processes import KINDS, PROCESSES
 from benchwright.schema import parsing
 from benchwright.targets.tasks import old_form
 from benchwright.targets.tasks.definition import (
     DAY,
     MEASURED,
+    SEED,
     Parameter,
     Pattern,
     Task,
@@ -24,12 +26,15 @@ from benchwright.targets.tasks.definition import (
     compile_pattern,
     fill_parameters,
 )
+from benchwright.targets.tasks.goal_tables import GoalTable, read_goals, read_phases, read_skip
+from benchwright.targets.tasks.launchers import PLACE, read_launcher
 from benchwright.units import parse_quantity
 from benchwright.worker.tasks import aggregates
 
 TOML = (".toml",)
 OLDER = (".cfg", ".ini")
 ENDINGS = TOML + OLDER
+_OF_HITS = {"count": "1", "rate": "/s", "time_to_first": "s"}  # computations of hits, and their units
 _BASES = ("s", "B", "/s")
 _KINDS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -47,6 +52,8 @@ class _MetricTable:
     least: int | float | str | None = None
     most: int | float | str | None = None
     optional: bool = False
+    skip: int | str = 0
+    steady: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +79,14 @@ class _TaskTable:
     parameters: Mapping[str, Value] = field(default_factory=dict)
     patterns: tuple[str, ...] = ()
     metrics: Mapping[str, _MetricTable] = field(default_factory=dict)
+    goals: Mapping[str, GoalTable] = field(default_factory=dict)
+    phases: Mapping[str, str] = field(default_factory=dict)
     timeout: int | float | str = DAY
     interval: int | float | str = 1.0
     num_gpus: int | str = 0
     workers: int | str = 0
+    launcher: str | list[Value] = ""
+    scaling: str = ""
     help: str = ""
 
 
@@ -109,25 +120,33 @@ def _read_toml(file: Path) -> list[Task]:
 def _task(file: Path, name: str, content: Value) -> Task:
     where = f"{file.name}: tasks.{name}"
     table = schema.decode(_TaskTable, content, where=where)
+    command, launcher = _command(where, table.command), _launcher(where, table.launcher)
     parameters = tuple(_parameter(f"{where}.parameters", key, value) for key, value in table.parameters.items())
+    parameters = _with_processes(parameters, f"{where}.parameters", (*command, *launcher, *table.environment.values()))
     declared = {parameter.name for parameter in parameters}
     patterns = _patterns(where, table)
+    metrics = tuple(_metric(where, patterns, key, metric) for key, metric in table.metrics.items())
     task = Task(
         name=name,
         file=file,
-        command=_command(where, table.command),
+        command=command,
         directory=str(file.parent / table.directory),
         environment=table.environment,
         parameters=parameters,
         patterns=patterns,
-        metrics=tuple(_metric(where, patterns, key, metric) for key, metric in table.metrics.items()),
+        metrics=metrics,
+        goals=read_goals(where, table.goals, patterns, metrics),
+        phases=read_phases(where, table.phases, patterns),
         timeout=_quantity(table.timeout, "s", f"{where}.timeout"),
         interval=_quantity(table.interval, "s", f"{where}.interval"),
         num_gpus=_count(where, "num_gpus", table.num_gpus, declared),
-        workers=_count(where, "workers", table.workers, declared),
+        workers=_count(where, "workers", table.workers, declared) or (PLACE if launcher else 0),
+        launcher=launcher,
+        scaling=_scaling(where, table.scaling),
     )
-    sample: dict[str, Scalar] = dict.fromkeys(declared, "1")
-    texts = (*task.command, task.directory, *task.environment.values(), str(task.num_gpus), str(task.workers))
+    sample: dict[str, Scalar] = dict.fromkeys([*declared, SEED], "1")
+    counts = (str(task.num_gpus), str(task.workers))
+    texts = (*task.launcher, *task.command, task.directory, *task.environment.values(), *counts)
     with _at(where):
         for text in texts:
             fill_parameters(text, sample, name)
@@ -143,6 +162,34 @@ def _command(where: str, command: str | list[Value]) -> tuple[str, ...]:
     if not words or not words[0]:
         raise DecodeError(f"{where}.command: is empty")
     return schema.decode(tuple[str, ...], [*words], where=f"{where}.command")
+
+
+def _launcher(where: str, given: str | list[Value]) -> tuple[str, ...]:
+    place = f"{where}.launcher"
+    if not given:
+        return ()
+    with _at(place):
+        return read_launcher(
+            given if isinstance(given, str) else list(schema.decode(tuple[str, ...], given, where=place)), place
+        )
+
+
+def _with_processes(parameters: tuple[Parameter, ...], where: str, texts: tuple[str, ...]) -> tuple[Parameter, ...]:
+    """The parameters, with the number of processes where a text asks for it and the task does not declare it."""
+    declared = {parameter.name: parameter for parameter in parameters}
+    if PROCESSES in declared:
+        if declared[PROCESSES].kind is not int:
+            raise DecodeError(f"{where}.{PROCESSES}: is not a whole number", remedy=f"write {PROCESSES} = [1, 2, 4]")
+        return parameters
+    if not any(PLACE in text for text in texts):
+        return parameters
+    return (*parameters, Parameter(name=PROCESSES, kind=int, values=(1,), least=1))
+
+
+def _scaling(where: str, given: str) -> str:
+    if given and given not in KINDS:
+        raise DecodeError(f"{where}.scaling: unknown kind {given!r}", remedy=did_you_mean(given, KINDS))
+    return given
 
 
 def _patterns(where: str, table: _TaskTable) -> tuple[Pattern, ...]:
@@ -186,17 +233,20 @@ def _metric(where: str, patterns: tuple[Pattern, ...], name: str, table: _Metric
         raise DecodeError(f"{place}: no pattern has a group {series!r}", remedy=remedy)
     with _at(f"{place}.compute"):
         how = aggregates.canonical(table.compute)
-    unit, factor = _base(table.unit) if how not in ("count", "rate") else ("/s" if how == "rate" else "1", 1.0)
+    unit, factor = (_OF_HITS[how], 1.0) if how in _OF_HITS else _base(table.unit)
+    skip = read_skip(place, table.skip, steady=table.steady, how=how, of_hits=how in _OF_HITS)
     return TaskMetric(
         name=name,
         series=series,
         compute=table.compute,
         unit=unit,
         factor=factor,
-        better=table.better,
+        better=table.better or (Better.LOWER if how == "time_to_first" else None),
         least=_bound(table.least, unit, factor, f"{place}.least"),
         most=_bound(table.most, unit, factor, f"{place}.most"),
         optional=table.optional,
+        skip=skip,
+        steady=table.steady,
     )
 
 

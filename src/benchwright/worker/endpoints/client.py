@@ -227,7 +227,7 @@ class HttpClient:
             await self._connect()
         except (OSError, TimeoutError, ssl.SSLError) as error:
             if self._waiting:
-                self._fail(self._waiting.popleft(), Outcome.REFUSED, _reason(error))
+                self._fail(self._waiting.popleft(), Outcome.REFUSED, _reason(error, tls=self._ssl is not None))
         finally:
             self._connecting -= 1
         self._replace_lost()
@@ -291,14 +291,18 @@ def _unreachable(address: Address, error: BaseException) -> MeasureError:
     remedy = "is the server running, and is this its address?"
     if isinstance(error, ssl.SSLCertVerificationError):
         remedy = "trust its certificate (SSL_CERT_FILE=ca.pem), or accept any with --insecure"
-    return LoadError(f"no connection to {address.origin}: {_reason(error)}", remedy=remedy)
+    elif address.tls and not isinstance(error, ConnectionRefusedError):
+        remedy = "does the server speak TLS there? A plain one is addressed by http://"
+    return LoadError(f"no connection to {address.origin}: {_reason(error, tls=address.tls)}", remedy=remedy)
 
 
-def _reason(error: BaseException) -> str:
+def _reason(error: BaseException, *, tls: bool) -> str:
     if isinstance(error, TimeoutError) and not str(error):
-        return f"no answer in {CONNECT_TIMEOUT:g} s"
+        return f"no answer{' of TLS' if tls else ''} in {CONNECT_TIMEOUT:g} s"
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):  # whose numbers are none of the system's
+        return f"TLS failed: {(error.reason or str(error)).replace('_', ' ').lower()}"
     if isinstance(error, OSError) and error.errno is not None:
         import os
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Any, Protocol
 
+from benchwright.system.masking import hide_secrets, mask_url
 from benchwright.system.texts import shorten
 from benchwright.worker.endpoints.events import inflate_pieces
 from benchwright.worker.endpoints.exchanges import Exchange
@@ -17,7 +18,9 @@ from benchwright.worker.endpoints.traffic import Outcome, Pieces
 MOST_UNPACKED = 64 * 2**20  # bytes of one answer
 LONGEST_REASON = 300  # characters
 UNKNOWN = -1  # a count that nobody told
+Chunk = tuple[int, int, int, int]  # of an event: instant, ChunkKind, bytes of text, tokens
 _TOO_LONG = re.compile(r"context|too long|too many tokens|maximum.{0,40}(token|length)|exceed", re.IGNORECASE)
+_LATER = (429, 503)  # too many requests, not available at the moment: what a server may ask patience for
 _PACKED = re.compile(rb"\ncontent-encoding:\s*(?:gzip|x-gzip|deflate)", re.IGNORECASE)
 
 
@@ -58,13 +61,14 @@ class ReadAnswer:
 
     outcome: Outcome = Outcome.OK
     reason: str = ""  # why it is not what was asked for
-    chunks: list[tuple[int, int, int, int]] = field(default_factory=list)  # instant, ChunkKind, bytes of text, tokens
+    chunks: list[Chunk] = field(default_factory=list)
     input_tokens: int = UNKNOWN  # as the server counts
     output_tokens: int = UNKNOWN
     cached_tokens: int = UNKNOWN
     reasoning_tokens: int = UNKNOWN
     text: str = ""  # what the model generated, for a count of our own
     streamed: bool = False
+    retry_after: str = ""  # the header of that name, of a refusal
 
 
 class Dialect(Protocol):
@@ -107,9 +111,24 @@ def read_json(text: bytes) -> Any:
         raise ValueError("nested too deep") from None
 
 
+def count_bytes(text: str) -> int:
+    """The bytes of a text, of which a server may have sent half a sign: JSON can name one half of a pair alone."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def join_texts(texts: Sequence[str]) -> str:
+    """The texts as one. Halves of a sign that were sent apart become one again; one without its other is replaced."""
+    whole = "".join(texts)
+    try:
+        whole.encode()
+    except UnicodeEncodeError:
+        return whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole
+
+
 def malformed(reason: str) -> ReadAnswer:
     """An answer that is not what the protocol says."""
-    return ReadAnswer(outcome=Outcome.MALFORMED, reason=shorten(reason, LONGEST_REASON))
+    return ReadAnswer(outcome=Outcome.MALFORMED, reason=_say(reason))
 
 
 def error_text(body: bytes) -> str:
@@ -124,16 +143,32 @@ def error_text(body: bytes) -> str:
     if isinstance(told, dict) and "message" in told:
         told = told["message"]
     text = told if isinstance(told, str) else body[:4096].decode(errors="replace") if told is None else json.dumps(told)
-    return shorten(" ".join(text.split()), LONGEST_REASON)
+    return _say(" ".join(text.split()))
+
+
+def shown(body: bytes, most: int) -> str:
+    """The beginning of what a server sent, as it may be shown."""
+    return hide_secrets(body[:4096].decode(errors="replace"))[:most]
+
+
+def _say(text: str) -> str:
+    """What may be shown of a server's words: no key, which it may repeat, and not too much."""
+    return shorten(hide_secrets(text), LONGEST_REASON)
 
 
 def _refused(answer: RawAnswer) -> ReadAnswer:
     told = error_text(answer.body())
     outcome = Outcome.STATUS
+    found = re.search(rb"\nretry-after:\s*([^\r\n]{1,60})", answer.head, re.IGNORECASE)
+    later = found[1].decode(errors="replace") if found and answer.status in _LATER else ""
+    told += f" (retry after {later})" if later else ""
     if answer.status == 429:
         outcome = Outcome.THROTTLED
-        later = re.search(rb"\nretry-after:\s*([^\r\n]{1,60})", answer.head, re.IGNORECASE)
-        told += f" (retry after {later[1].decode(errors='replace')})" if later else ""
+    elif 300 <= answer.status < 400 and (
+        place := re.search(rb"\nlocation:\s*([^\r\n]{1,300})", answer.head, re.IGNORECASE)
+    ):
+        told = f"it points to {hide_secrets(mask_url(place[1].decode(errors='replace')))}"
     elif answer.status in (400, 413, 422) and _TOO_LONG.search(told):
         outcome = Outcome.TOO_LONG
-    return ReadAnswer(outcome=outcome, reason=f"HTTP {answer.status}: {told}".rstrip(": "))
+    reason = f"HTTP {answer.status}: {told}".rstrip(": ")
+    return ReadAnswer(outcome=outcome, reason=reason, retry_after=later)

@@ -8,18 +8,19 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from benchwright.errors import LoadError, MeasureError, RequestError
-from benchwright.records import Failure, Int64s, Load, Mode, ResultWarning, Samples, Value
-from benchwright.stats import ranks
+from benchwright.records import Int64s, Load, Mode, ResultWarning
 from benchwright.worker.endpoints.client import ClientSettings, HttpClient
 from benchwright.worker.endpoints.dialect import Dialect, ReadAnswer
 from benchwright.worker.endpoints.endpoint_client import EndpointClient
 from benchwright.worker.endpoints.exchanges import Exchange
+from benchwright.worker.endpoints.load_report import LoadReport
 from benchwright.worker.endpoints.loads import Turns, run_closed, run_open
+from benchwright.worker.endpoints.patience import Patience, ThrottledCallError
 from benchwright.worker.endpoints.reading import CountTokens, ReadTraffic, read_entry, read_traffic
-from benchwright.worker.endpoints.traffic import ClientHealth, Outcome, RequestLog
+from benchwright.worker.endpoints.traffic import Outcome, RequestLog
 from benchwright.worker.engine.clock import SystemClock, calibrate, learn_margin
 from benchwright.worker.engine.engine import DEFAULT_DURATION, MeasuredLoad, PreparedLoad, hold_off_collector
 from benchwright.worker.engine.subject import Subject
@@ -29,13 +30,13 @@ from benchwright.worker.runtimes import Report
 if TYPE_CHECKING:
     from benchwright.worker.engine.engine import Finish
 
+T = TypeVar("T")
 MOST_PREPARED = 20_000  # requests that are made ready beforehand where their number is not known
 MOST_BYTES = 512 * 2**20  # of prepared requests
 SPARE = 1.5  # times as many as the warm-up lets expect
 MOST_TRACED = 1_000_000  # requests of a trace that are sent
 WARMUPS = 64  # different requests of the warm-up, none of which is sent again
 HEAD_START = 5_000_000  # ns before the first arrival of a probe
-LEAST_DIFFERENCE = 0.05  # of counts of tokens: what is told
 
 
 class ExchangeMaker(Protocol):
@@ -77,11 +78,10 @@ class EndpointDriver:
     def __init__(self, plan: EndpointPlan) -> None:
         self.plan = plan
         self.client: EndpointClient = plan.make_client(plan.settings)
-        self.exchanges: Sequence[Exchange] = ()
-        self.read: ReadTraffic | None = None
-        self.health = ClientHealth()
-        self.repeated = False  # the prepared requests were too few, and were sent again
+        self.told: LoadReport | None = None  # of the load that counts
+        self.tell: Callable[[str], None] = lambda text: None  # hears how far a long search is
         self.notes: list[ResultWarning] = []  # what was noticed before time zero
+        self._patience = Patience(lambda text: self.tell(text))
 
     def close(self) -> None:
         """Closes connections and the event loop."""
@@ -101,12 +101,13 @@ class EndpointDriver:
 
     def report(self) -> Report:
         """What is known after the last request, and a failure where none succeeded."""
-        assert self.read is not None
-        return Report(
-            details={"client": describe_client(self.health, self.read), "errors": self._errors(), **self._lengths()},
-            warnings=self._warnings(),
-            failure=self._failure(),
-        )
+        told = self.told
+        assert told is not None
+        found = [*self.notes, *self._patience.notes, *self.plan.make.warnings, *told.warnings()]
+        if self.plan.settings.insecure and self.plan.settings.address.tls:
+            seen = "the server's certificate was not checked (--insecure)"
+            found.append(ResultWarning(code="tls-unchecked", seen=seen, remedy="trust its certificate: SSL_CERT_FILE"))
+        return Report(details=told.details(), warnings=found, failure=told.failure())
 
     # ---- before time zero ----
 
@@ -116,8 +117,16 @@ class EndpointDriver:
         exchanges = self.plan.make.warm_up(WARMUPS, self._seed(load, f"warm-up of copy {copy}"))
         payloads = [(self._payload(exchange),) for exchange in exchanges]
         subject = Subject(call=self._call_once, arguments=payloads)
-        first = first_call(subject, clock)
-        return warm_up(subject, clock, limit=load.warmup, first=first)
+        first = self._wait_and_repeat(lambda: first_call(subject, clock))
+        return self._wait_and_repeat(lambda: warm_up(subject, clock, limit=load.warmup, first=first))
+
+    def _wait_and_repeat(self, timed: Callable[[], T]) -> T:
+        """Does it anew where the server asked for patience on the way: the wait is not part of any time."""
+        try:
+            return timed()
+        except ThrottledCallError as error:
+            self._patience.wait_for(error.answer)
+            return timed()
 
     def ask(self, exchange: Exchange, *, must_succeed: bool = True) -> ReadAnswer:
         """One request, which usually must succeed: a server that refuses the first one is not measured.
@@ -132,16 +141,34 @@ class EndpointDriver:
                 remedy = "counts of tokens may be missing: give --tokenizer FILE"
                 self.notes.append(ResultWarning(code="field-refused", seen=seen, remedy=remedy))
         if must_succeed:
-            _refuse_failed(answer, self.plan.settings.address.origin)
+            self._refuse_failed(answer)
         return answer
 
     def _call_once(self, payload: bytes) -> None:
-        _refuse_failed(self.answer_to(payload), self.plan.settings.address.origin)
+        answer = self._answer_at_once(payload, self.plan.dialect)
+        if self._patience.has_for(answer):
+            raise ThrottledCallError(answer)
+        self._refuse_failed(answer)
 
     def answer_to(self, payload: bytes, dialect: Dialect | None = None) -> ReadAnswer:
         """The answer to one framed request, read by another dialect where one is given."""
-        entry = self.client.call(payload)
-        return read_entry(self.client.traffic, entry, dialect or self.plan.dialect)
+        chosen = dialect or self.plan.dialect
+        answer = self._answer_at_once(payload, chosen)
+        return self._answer_at_once(payload, chosen) if self._patience.wait_for(answer) else answer
+
+    def _answer_at_once(self, payload: bytes, dialect: Dialect) -> ReadAnswer:
+        entry = self.client.call(payload)  # which begins a new log
+        return read_entry(self.client.traffic, entry, dialect)
+
+    def _refuse_failed(self, answer: ReadAnswer) -> None:
+        if answer.outcome is Outcome.REFUSED:
+            raise LoadError(f"no connection to {self.plan.settings.address.origin}: {answer.reason}")
+        if answer.outcome is not Outcome.OK:
+            remedy = "try the same request by hand; the model, the route and the options must fit this server"
+            if answer.outcome is Outcome.THROTTLED or answer.retry_after:
+                remedy = self._patience.advise(answer)
+            kind = answer.outcome.name.lower()
+            raise MeasureError(f"the server did not answer as expected ({kind}): {answer.reason}", remedy=remedy)
 
     def _seed(self, load: Load, what: str) -> int:
         return random.Random(f"{load.seed} {self.plan.salt} {what}").getrandbits(48)
@@ -153,16 +180,16 @@ class EndpointDriver:
     def _prepare(self, load: Load, copy: int, warmup: Warmup) -> Callable[[int], Finish]:
         schedule = _schedule(load, copy)
         wanted = _count_requests(load, schedule, warmup)
-        self.exchanges = self.plan.make(wanted, self._seed(load, "load"), copy=copy, copies=load.copies)
-        if load.trace and (told := _instants(self.exchanges)):
+        exchanges = self.plan.make(wanted, self._seed(load, "load"), copy=copy, copies=load.copies)
+        if load.trace and (told := _instants(exchanges)):
             schedule = told
-        payloads = [self._payload(exchange) for exchange in self.exchanges]
+        payloads = [self._payload(exchange) for exchange in exchanges]
         if sum(map(len, payloads)) > MOST_BYTES:
             raise RequestError(
                 f"the prepared requests take more than {MOST_BYTES >> 20} MiB",
                 remedy="shorter prompts, a shorter --duration, or fewer requests with --samples",
             )
-        conversations = group_turns(self.exchanges, self.plan.think)
+        conversations = group_turns(exchanges, self.plan.think)
         self.client.run(self.client.open_connections(_count_connections(load, warmup)))
 
         def time_requests(zero: int) -> Finish:
@@ -175,25 +202,42 @@ class EndpointDriver:
             health = self.client.health
 
             def finish() -> MeasuredLoad:
-                self.health = health
-                self.repeated = len(traffic) > len(payloads) and not self.plan.make.repeats
-                self.read = self.read_traffic(traffic, self.exchanges, zero, copy, _span(load, schedule))
+                read = self.read_traffic(traffic, exchanges, zero, copy, _span(load, schedule))
+                self.told = LoadReport(
+                    read=read,
+                    health=health,
+                    prepared=len(payloads),
+                    repeated=len(traffic) > len(payloads) and not self.plan.make.repeats,
+                )
                 rate = None if load.rate is None else load.rate / load.copies
-                return MeasuredLoad(samples=self.read.samples, gc_collections=collector.collections, rate=rate)
+                return MeasuredLoad(samples=read.samples, gc_collections=collector.collections, rate=rate)
 
             return finish
 
         return time_requests
 
     def _prepare_search(self, load: Load, copy: int, warmup: Warmup) -> Callable[[int], Finish]:
-        from benchwright.worker.endpoints.request_times import judge
-        from benchwright.worker.engine.rate_search import search_rate
+        from benchwright.worker.endpoints.rate_probes import RateProbes
+
+        tried: list[LoadReport] = []
 
         def measure(at_rate: Load) -> MeasuredLoad:
             timed = self._prepare(at_rate, copy, warmup)
-            return timed(time.perf_counter_ns() + HEAD_START)()
+            measured = timed(time.perf_counter_ns() + HEAD_START)()
+            assert self.told is not None
+            tried.append(self.told)
+            return measured
 
-        return lambda zero: search_rate(load, measure, typical=warmup.typical, judge=judge)
+        def search(zero: int) -> Finish:
+            probes = RateProbes(load=load, measure=measure, typical=warmup.typical, tell=lambda text: self.tell(text))
+            chosen = probes.search()
+            self.told = next(each for each in tried if each.read.samples is chosen.samples)
+            if probes.ended_early:
+                remedy = "give it more time with --timeout, or fewer requests: a lower percentile, shorter answers"
+                self.notes.append(ResultWarning(code="search-unfinished", seen=probes.ended_early, remedy=remedy))
+            return lambda: chosen
+
+        return search
 
     def read_traffic(
         self, traffic: RequestLog, exchanges: Sequence[Exchange], zero: int, copy: int, span: int
@@ -202,93 +246,6 @@ class EndpointDriver:
         return read_traffic(
             traffic, self.plan.dialect, exchanges, zero=zero, copy=copy, span=span, count=self.plan.count
         )
-
-    # ---- after the last request ----
-
-    def _errors(self) -> dict[str, Value]:
-        assert self.read is not None
-        return {
-            outcome.name.lower(): {"count": kind.count, "first": kind.first}
-            for outcome, kind in sorted(self.read.failures.items())
-        }
-
-    def _lengths(self) -> dict[str, Value]:
-        return {"prepared_requests": len(self.exchanges), "repeated_requests": self.repeated}
-
-    def _failure(self) -> Failure | None:
-        """Nothing succeeded: there is no number of a request that did."""
-        assert self.read is not None
-        if self.read.failed < self.read.samples.calls:
-            return None
-        kinds = "; ".join(
-            f"{kind.count} {outcome.name.lower()}: {kind.first}" for outcome, kind in self.read.failures.items()
-        )
-        return Failure(kind="requests", message=f"all {self.read.samples.calls} requests failed: {kinds}")
-
-    def _warnings(self) -> list[ResultWarning]:
-        assert self.read is not None
-        found = [*self.notes, *self.plan.make.warnings, *_length_warnings(self.read.samples)]
-        if self.plan.settings.insecure and self.plan.settings.address.tls:
-            seen = "the server's certificate was not checked (--insecure)"
-            found.append(ResultWarning(code="tls-unchecked", seen=seen, remedy="trust its certificate: SSL_CERT_FILE"))
-        if self.read.failed and self.read.failed < self.read.samples.calls:
-            kinds = ", ".join(f"{kind.count} {outcome.name.lower()}" for outcome, kind in self.read.failures.items())
-            first = next(iter(self.read.failures.values())).first
-            seen = f"{self.read.failed} of {self.read.samples.calls} requests failed: {kinds}; the first said: {first}"
-            remedy = "percentiles are those of requests that succeeded; bound the rest with --objective 'errors<0.1%'"
-            found.append(ResultWarning(code="requests-failed", seen=seen, remedy=remedy))
-        if self.repeated:
-            seen = f"more requests were sent than the {len(self.exchanges)} prepared ones, so some were sent again"
-            found.append(ResultWarning(code="requests-repeated", seen=seen, remedy="a prefix cache may have answered"))
-        if self.health.cut_short:
-            found.append(
-                ResultWarning(
-                    code="cut-short",
-                    seen=f"it ended early: {self.health.cut_short}",
-                    remedy="a shorter --duration, or more --copies",
-                )
-            )
-        return found
-
-
-def _length_warnings(samples: Samples) -> list[ResultWarning]:
-    """What there is to say of lengths: answers that are not as long as was asked, counts that disagree."""
-    found = []
-    asked, told, counted = _sums(samples, "asked_tokens", "output_tokens", "counted_tokens")
-    if asked and told and abs(told / asked - 1) > LEAST_DIFFERENCE:
-        seen = f"answers have {told / asked:.0%} of the tokens that were asked for"
-        remedy = "where the server knows it, --option ignore_eos=true; times per token are of what came"
-        found.append(ResultWarning(code="answer-lengths", seen=seen, remedy=remedy))
-    if told and counted and abs(counted / told - 1) > LEAST_DIFFERENCE:
-        seen = f"the server counts {told:,} tokens of its answers, the local tokenizer {counted:,}"
-        remedy = "is it the tokenizer of this model? The server's count is the one that is used"
-        found.append(ResultWarning(code="token-counts-differ", seen=seen, remedy=remedy))
-    return found
-
-
-def _sums(samples: Samples, *names: str) -> list[int]:
-    """The sums of columns over requests that succeeded; 0 where one of them is unknown."""
-    whole = []
-    for name in names:
-        pairs = zip(samples.columns[name], samples.columns["outcome"], strict=True)
-        values = [value for value, outcome in pairs if outcome == Outcome.OK]
-        whole.append(0 if any(value < 0 for value in values) else sum(values))
-    return whole
-
-
-def describe_client(health: ClientHealth, read: ReadTraffic) -> dict[str, Value]:
-    """What the client did, for whoever judges whether it was the bottleneck."""
-    late = sorted(read.samples.columns["lateness"])
-    lags = sorted(health.lags)
-    return {
-        "send_lateness_p99_ns": late[ranks.rank(len(late), 0.99) - 1] if late else 0,
-        "loop_lag_p99_ns": lags[ranks.rank(len(lags), 0.99) - 1] if lags else 0,
-        "cpu_percent": 100 * health.cpu / health.elapsed if health.elapsed else 0.0,
-        "connections_opened": health.opened,
-        "requests_on_kept_connections": health.reused,
-        "reconnects": health.reconnects,
-        "waited_for_a_connection": health.queued,
-    }
 
 
 def group_turns(exchanges: Sequence[Exchange], think: int) -> list[Turns]:
@@ -357,13 +314,3 @@ def _count_connections(load: Load, warmup: Warmup) -> int:
 def _instants(exchanges: Sequence[Exchange]) -> Int64s:
     """The instants at which a trace has the first turns of its conversations."""
     return array("q", [one.at for one in exchanges if one.at is not None and not one.turn])
-
-
-def _refuse_failed(answer: ReadAnswer, origin: str) -> None:
-    if answer.outcome is Outcome.REFUSED:
-        raise LoadError(f"no connection to {origin}: {answer.reason}")
-    if answer.outcome is not Outcome.OK:
-        raise MeasureError(
-            f"the server did not answer as expected ({answer.outcome.name.lower()}): {answer.reason}",
-            remedy="try the same request by hand; the model, the route and the options must fit this server",
-        )

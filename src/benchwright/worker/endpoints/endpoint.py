@@ -50,7 +50,7 @@ def load_client(
     )
     driver = EndpointDriver(plan)
     details: dict[str, Value] = {"address": address.origin + address.path}
-    return Loaded(
+    loaded = Loaded(
         call=lambda: None,  # a driver issues the load by itself
         items_per_call=case.inputs.batch_size,
         details=details,
@@ -58,6 +58,8 @@ def load_client(
         close=driver.close,
         prepare=driver.prepare,
     )
+    driver.tell = lambda text: loaded.tell(text)
+    return loaded
 
 
 def _salt(case: Case) -> str:

@@ -15,6 +15,7 @@ from benchwright.worker.endpoints.timer import make_alarm
 from benchwright.worker.endpoints.traffic import Outcome, RequestLog
 
 FIRST_LOOK = 100  # answers before the precision is first judged
+PAUSE = 100_000_000  # ns at least between two requests of a user whom nobody answers: a door that is shut is no load
 NEVER = 2**63  # an instant, and a count, that is not reached
 
 
@@ -154,7 +155,7 @@ class _Closed:
         self._left = len(conversations) if load.once else NEVER if load.samples is None else load.samples  # to be begun
         self._deadline = NEVER if load.duration is None else zero + int(load.duration * 1e9)
         self._taken = 0  # conversations
-        self._waiting: dict[int, tuple[int, int]] = {}  # a user's key -> conversation and turn after some thought
+        self._waiting: dict[int, tuple[int, int] | None] = {}  # by entry: what follows it after a while; None: anything
         self._precision, self._quantile, self._next_look = load.precision, load.precision_of / 100, FIRST_LOOK
 
     def start(self) -> None:
@@ -165,7 +166,12 @@ class _Closed:
         course, end = self.course, self.course.client.traffic.end[entry]
         course.pending -= 1
         following = course.next_turn(entry)
-        if following is None or self._is_over(end):
+        if self._found_nobody(entry):
+            again = course.client.traffic.scheduled[entry] + PAUSE
+            if not self._is_over(again):
+                self._waiting[entry] = None
+                self.agenda.add(again, entry)
+        elif following is None or self._is_over(end):
             self._begin_next(end)
         elif think := course.conversations[following[0]].think:
             self._waiting[entry] = following
@@ -177,10 +183,19 @@ class _Closed:
 
     def _ask(self, instant: int, key: int) -> None:
         following = self._waiting.pop(key)
-        if not self._is_over(instant):
+        if following is None:
+            self._begin_next(instant)
+        elif not self._is_over(instant):
             self._begin(instant, *following)
-        elif not self.course.pending and not self.agenda:
+        if not self.course.pending and not self.agenda:
             self.course.done.set()
+
+    def _found_nobody(self, entry: int) -> bool:
+        """Whether a request failed at once, without a byte of an answer: refused, or closed as soon as it was open."""
+        traffic = self.course.client.traffic
+        if traffic.outcome[entry] == Outcome.OK or traffic.first[entry] or traffic.status[entry]:
+            return False
+        return traffic.end[entry] - traffic.scheduled[entry] < PAUSE
 
     def _begin_next(self, instant: int) -> None:
         if self._taken and self._is_over(instant):  # a duration too short for any request is good for one

@@ -15,37 +15,54 @@ from benchwright.worker.endpoints.dialect import (
     ChunkKind,
     RawAnswer,
     ReadAnswer,
+    count_bytes,
     error_text,
+    join_texts,
     malformed,
     read_json,
+    shown,
 )
+from benchwright.worker.endpoints.event_templates import TemplateReader
 from benchwright.worker.endpoints.events import Event, read_events
 from benchwright.worker.endpoints.traffic import Outcome
 
 _REASONING = ("reasoning_content", "reasoning")  # servers do not agree on the name
 _MOST_TOKENS = 2**53
+_MERE_TEXT = (ChunkKind.CONTENT, ChunkKind.REASONING)
+_ENDS = int(ChunkKind.FINISH | ChunkKind.DONE)  # how a stream says that it is whole; servers send one of them, or both
 
 
 def read_stream(answer: RawAnswer) -> ReadAnswer:
     """Reads a stream of events."""
     whole = ReadAnswer(streamed=True)
     texts: list[str] = []
+    templates = TemplateReader(read_json, _read_mere_text)
     for event in read_events(answer.pieces):
-        _add_event(whole, event, texts)
-    whole.text = "".join(texts)
+        known = templates.match(event.data) if not event.kind else None
+        if known is not None:
+            kind, raw, text = known
+            whole.chunks.append((event.at, kind, len(raw), UNKNOWN))
+            texts.append(text)
+        else:
+            _add_event(whole, event, texts, templates)
+    whole.text = join_texts(texts)
+    _forget_no_count(whole)
     if whole.outcome is Outcome.OK and not whole.chunks:
         return malformed("the stream held no event")
+    if whole.outcome is Outcome.OK and not any(kind & _ENDS for _, kind, _, _ in reversed(whole.chunks)):
+        whole.outcome = Outcome.CUT
+        whole.reason = "the stream ended without a finish_reason and without [DONE]"
     return whole
 
 
-def _add_event(whole: ReadAnswer, event: Event, texts: list[str]) -> None:
+def _add_event(whole: ReadAnswer, event: Event, texts: list[str], templates: TemplateReader) -> None:
     if event.data.strip() == b"[DONE]":
-        whole.chunks.append((event.at, ChunkKind.DONE, 0, UNKNOWN))
+        whole.chunks.append((event.at, int(ChunkKind.DONE), 0, UNKNOWN))
         return
     try:
         told = read_json(event.data)
     except ValueError as error:
-        _fail(whole, event, Outcome.MALFORMED, f"an event is not JSON: {error}: {event.data[:80]!r}")
+        _fail(whole, event, Outcome.MALFORMED, f"an event is not JSON: {error}: {shown(event.data, 80)!r}")
         return
     if event.kind == "error" or not isinstance(told, dict) or told.get("error"):
         _fail(whole, event, Outcome.STREAM_ERROR, error_text(event.data))
@@ -58,8 +75,18 @@ def _add_event(whole: ReadAnswer, event: Event, texts: list[str]) -> None:
         kind |= ChunkKind.USAGE
         if kind & TEXT and whole.output_tokens >= before:  # counts come with every event
             tokens = whole.output_tokens - before
+    elif not event.kind and kind in _MERE_TEXT:
+        templates.learn(event.data, int(kind), text)
     texts.append(text)
-    whole.chunks.append((event.at, int(kind), len(text.encode()), tokens))
+    whole.chunks.append((event.at, int(kind), count_bytes(text), tokens))
+
+
+def _read_mere_text(told: Any) -> tuple[int, str] | None:
+    """The kind and the text of an event that holds nothing but text; None of any other."""
+    if not isinstance(told, dict) or told.get("error") or isinstance(told.get("usage"), Mapping):
+        return None
+    kind, text = _read_choice(told.get("choices"), "delta")
+    return (int(kind), text) if kind in _MERE_TEXT else None
 
 
 def read_whole(answer: RawAnswer) -> ReadAnswer:
@@ -75,9 +102,10 @@ def read_whole(answer: RawAnswer) -> ReadAnswer:
     kind, text = _read_choice(told.get("choices"), "message")
     if not kind:
         return malformed("the answer has no choices")
-    whole = ReadAnswer(text=text, chunks=[(answer.end, int(kind), len(text.encode()), UNKNOWN)])
+    whole = ReadAnswer(text=join_texts([text]), chunks=[(answer.end, int(kind), count_bytes(text), UNKNOWN)])
     if isinstance(usage := told.get("usage"), Mapping):
         _add_usage(whole, usage)
+    _forget_no_count(whole)
     return whole
 
 
@@ -131,6 +159,13 @@ def _add_usage(whole: ReadAnswer, usage: Mapping[str, Any]) -> None:
             setattr(whole, field, _count(inner, name, getattr(whole, field)))
 
 
+def _forget_no_count(whole: ReadAnswer) -> None:
+    """Takes a count of no tokens at all, for an answer that has text, as what it is: the server does not count."""
+    if whole.text and whole.output_tokens == 0:
+        whole.output_tokens = UNKNOWN
+        whole.input_tokens = whole.input_tokens or UNKNOWN
+
+
 def _count(told: Mapping[str, Any], name: str, before: int) -> int:
     value = told.get(name)
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_TOKENS
@@ -138,6 +173,6 @@ def _count(told: Mapping[str, Any], name: str, before: int) -> int:
 
 
 def _fail(whole: ReadAnswer, event: Event, outcome: Outcome, reason: str) -> None:
-    whole.chunks.append((event.at, ChunkKind.ERROR, 0, UNKNOWN))
+    whole.chunks.append((event.at, int(ChunkKind.ERROR), 0, UNKNOWN))
     if whole.outcome is Outcome.OK:
         whole.outcome, whole.reason = outcome, reason

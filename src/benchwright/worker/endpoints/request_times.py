@@ -37,7 +37,7 @@ def _since_scheduled(instant: str) -> Callable[[Row], int]:
 
 def _per_token(row: Row) -> int:
     """Time per output token after the first."""
-    tokens = row["output_tokens"] if row["output_tokens"] > 0 else row["counted_tokens"]
+    tokens = row["output_tokens"] if row["output_tokens"] >= 0 else row["counted_tokens"]
     if tokens < 2 or row["first_text"] == NEVER:
         return NEVER
     return round((row["last_text"] - row["first_text"]) / (tokens - 1))
@@ -78,11 +78,12 @@ def gaps_of(samples: Samples) -> dict[int, list[int]]:
     """The ns between events that brought text, by request."""
     from benchwright.worker.endpoints.dialect import TEXT
 
+    text = int(TEXT)  # with the enumeration itself each look takes five times as long
     last: dict[int, int] = {}
     gaps: dict[int, list[int]] = {}
     chunks = samples.chunks
     for call, at, kind in zip(*(chunks.get(name, ()) for name in ("call", "at", "kind")), strict=True):
-        if kind & TEXT:
+        if kind & text:
             if call in last:
                 gaps.setdefault(call, []).append(at - last[call])
             last[call] = at
@@ -104,6 +105,40 @@ def judge(measured: MeasuredLoad, objectives: Sequence[Objective]) -> bool | Non
             return False
         sure = sure and verdict is True
     return True if sure else None
+
+
+def breaks(measured: MeasuredLoad, objectives: Sequence[Objective]) -> bool:
+    """Whether a bound is broken for sure, so that more requests would not show that it holds."""
+    rows = rows_of(measured.samples)
+    failed = sum(row["outcome"] != Outcome.OK for row in rows)
+    return any(_breaks(objective, rows, failed, measured.samples) for objective in objectives)
+
+
+def _breaks(objective: Objective, rows: Sequence[Row], failed: int, samples: Samples) -> bool:
+    """By the exact binomial probability of so many requests beyond a bound, if as many as it allows were beyond it.
+
+    The gaps of one answer are late together: so many of them count as one.
+    """
+    if objective.metric == ERRORS:
+        return bool(rows) and share_is_above(failed, len(rows), objective.bound / 100)
+    name = objective.metric.rpartition(PERCENTILE)[0]
+    times = _times(name, rows, samples)
+    late = sum(not bounds.holds(objective, value / 1e9) for value in times)
+    together = max(1.0, len(times) / len(rows)) if name == POOLED and rows else 1.0
+    return share_is_above(int(late / together), round(len(times) / together), 1.0 - quantile_of(objective))
+
+
+def share_is_above(seen: int, among: int, allowed: float) -> bool:
+    """Whether `seen` of `among` are so many that a share of at most `allowed` would bring them once in 100 times."""
+    if seen <= allowed * among or not 0.0 <= allowed < 1.0:
+        return False
+    if allowed == 0.0:
+        return True
+    odds, fewer = among * math.log1p(-allowed), 0.0
+    for count in range(seen):
+        fewer += math.exp(odds)
+        odds += math.log((among - count) / (count + 1) * allowed / (1.0 - allowed))
+    return 1.0 - fewer < 0.01
 
 
 def _times(name: str, rows: Sequence[Row], samples: Samples) -> list[int]:

@@ -145,7 +145,8 @@ class ServedProcess:
     def _ask(self, address: Address, path: str) -> tuple[int, str]:
         """The status that a GET gets, 0 without an answer; and what was seen, in words."""
         lines = [f"GET {path} HTTP/1.1", f"Host: {address.authority}", "Connection: close"]
-        lines += [f"{name}: {value}" for name, value in self._headers.items() if name.lower() != "content-type"]
+        if address.origin == self._address.origin:  # a key is for the server that it was given for
+            lines += [f"{name}: {value}" for name, value in self._headers.items() if name.lower() != "content-type"]
         try:
             with self._connect(address) as line:
                 line.sendall("\r\n".join((*lines, "", "")).encode("latin-1"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 from benchwright.errors import RequestError
 from benchwright.records import Scalar
 from benchwright.system import streams
-from benchwright.system.masking import mask_url
+from benchwright.system.masking import hide_secrets, mask_url, remember_secret
 from benchwright.system.texts import shorten
 
 PORTS = {"http": 80, "https": 443, "grpc": 80, "grpcs": 443}  # the usual ones
@@ -58,7 +59,7 @@ def parse_address(url: str, schemes: Sequence[str] = HTTP) -> Address:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise RequestError(f"{shown!r} is not an address: {error}") from None
+        raise RequestError(f"{shown!r} is not an address: {shorten(str(error), 120)}") from None
     if parts.scheme not in schemes or not parts.hostname:
         raise RequestError(f"{shown!r} is not an address", remedy=f"write {schemes[0]}://host:port/path")
     if parts.username is not None or parts.password is not None:
@@ -116,7 +117,10 @@ def check_header(name: str, value: str) -> str:
 
 
 def read_key(options: Mapping[str, Scalar]) -> str:
-    """The key from the variable or the file that the options name; "" where they name none. It is kept nowhere."""
+    """The key from the variable or the file that the options name; "" where they name none.
+
+    It is kept nowhere, and from here on hidden in whatever a server says.
+    """
     variable, path = str(options.get("key_env", "")), str(options.get("key_file", ""))
     if variable:
         key = os.environ.get(variable, "")
@@ -134,4 +138,13 @@ def read_key(options: Mapping[str, Scalar]) -> str:
         return ""
     if not (key.isprintable() and key.isascii()):
         raise RequestError("the key holds characters that a header cannot hold", remedy="is it the right file?")
+    remember_secret(key)
     return key
+
+
+def hide_key(text: str, options: Mapping[str, Scalar]) -> str:
+    """A text without the key that the options name: a server that was started with it may print it."""
+    if options.get("key_env") or options.get("key_file"):
+        with contextlib.suppress(RequestError):  # it is not here: whoever asks the server says so
+            read_key(options)
+    return hide_secrets(text)

@@ -38,6 +38,7 @@ class StopRule:
     now: Callable[[], int]  # the clock that calls are timed by; judging takes time off it
     deadline: int | None = None
     samples: int | None = None
+    least: int = 1  # samples, however late it is
     precision: float | None = None
     quantile: float = 0.5
     verdict: StopVerdict = field(default_factory=StopVerdict)
@@ -68,7 +69,7 @@ class StopRule:
         if self.samples is not None:
             room = min(room, self.samples - recorder.calls)
         if self.deadline is not None:
-            if now >= self.deadline and recorder.calls:  # a duration too short for any call is good for one
+            if now >= self.deadline and recorder.calls >= self.least:  # a duration too short for any is good for one
                 return 0
             room = min(room, max(1, int((self.deadline - now) / self.typical)))
         if room <= 0 or self._precise(recorder):

@@ -145,7 +145,7 @@ def _prepare_closed_loop(subject: Subject, load: Load, clock: Clock, warmup: War
                 recorders = run_closed(subject, load, clock, typical=warmup.typical, zero=zero)
 
         def finish() -> MeasuredLoad:
-            samples = _from_recorders(recorders, copy=copy, loops=subject.loops, zero=zero)
+            samples = samples_of(recorders, copy=copy, loops=subject.loops, zero=zero)
             return MeasuredLoad(samples=samples, gc_collections=collector.collections)
 
         return finish
@@ -241,7 +241,8 @@ _MODES: dict[Mode, Callable[[Subject, Load, Clock, Warmup, int], Timed]] = {
 # ---- what was timed, as records ----
 
 
-def _from_recorders(recorders: list[LatencyRecorder], *, copy: int, loops: int, zero: int) -> Samples:
+def samples_of(recorders: list[LatencyRecorder], *, copy: int, loops: int, zero: int) -> Samples:
+    """What the workers of one copy recorded since time zero, as one record."""
     kept, at = sum(recorder.raw_count for recorder in recorders), 0
     latency, end = zeros(kept), zeros(kept)
     for recorder in recorders:

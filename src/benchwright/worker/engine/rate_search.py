@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from benchwright.errors import OptionError
 from benchwright.records import Int64s, Load, Objective
@@ -37,18 +37,24 @@ class Probe(Generic[T]):
 
 
 def find_rate(
-    probe: Callable[[float], tuple[bool, T]], *, ceiling: float, hopeless: Callable[[T], bool] = lambda outcome: False
+    probe: Callable[[float], tuple[bool, T]],
+    *,
+    ceiling: float,
+    hopeless: Callable[[T], bool] = lambda outcome: False,
+    may_go_on: Callable[[float], bool] = lambda rate: True,
 ) -> list[Probe[T]]:
     """Probes rates until the highest that meets and the lowest that fails are within `CLOSE`.
 
     `ceiling` is a rate that can hardly be exceeded for long (what a closed loop reached). The search starts at half of
     it, doubles while everything meets, halves while nothing does, and then divides the gap. It gives up at a rate so
-    low that nobody waits any more, or before that when an outcome shows that no rate can meet. Returns every probe in
-    order; see `best(probes)`.
+    low that nobody waits any more, or before that when an outcome shows that no rate can meet, or when it may not go on
+    to the next rate. Returns every probe in order, at least one; see `best(probes)`.
     """
     probes: list[Probe[T]] = []
     low, high, rate = 0.0, math.inf, ceiling / 2
     while len(probes) < MOST_PROBES and rate >= ceiling * LOWEST and (math.isinf(high) or high - low > CLOSE * high):
+        if probes and not may_go_on(rate):
+            break
         meets, outcome = probe(rate)
         probes.append(Probe(rate=rate, meets=meets, outcome=outcome))
         if meets:
@@ -72,20 +78,7 @@ def best(probes: list[Probe[T]]) -> Probe[T] | None:
 # ---- through the engine ----
 
 
-class RateJudge(Protocol):
-    """Tells whether objectives hold in what was measured; None when they seem to, but not surely."""
-
-    def __call__(self, measured: MeasuredLoad, objectives: Sequence[Objective], /) -> bool | None: ...
-
-
-def judge_latency(measured: MeasuredLoad, objectives: Sequence[Objective]) -> bool | None:
-    """Judges bounds on percentiles of the latency."""
-    return _meets(measured.samples.columns["latency"], objectives)
-
-
-def search_rate(
-    load: Load, measure: Callable[[Load], MeasuredLoad], *, typical: float, judge: RateJudge = judge_latency
-) -> Callable[[], MeasuredLoad]:
+def search_rate(load: Load, measure: Callable[[Load], MeasuredLoad], *, typical: float) -> Callable[[], MeasuredLoad]:
     """Measures open loops at rates that the search chooses; gives the samples of the best rate, or of the lowest tried.
 
     `measure` issues the calls of one load; `typical` is the nanoseconds that a call takes.
@@ -99,15 +92,15 @@ def search_rate(
         return measure(replace(own_draw, rate=rate, find_rate=False, duration=None, samples=count))
 
     def probe(rate: float) -> tuple[bool, MeasuredLoad]:
-        measured = measure_at(rate, _count_arrivals(load, rate))
-        meets = judge(measured, load.objectives)
+        measured = measure_at(rate, count_arrivals(load, rate))
+        meets = _meets(measured.samples.columns["latency"], load.objectives)
         if meets is None:  # the point is inside and the interval is not: look longer, once
-            measured = measure_at(rate, LONGER * _count_arrivals(load, rate))
-            meets = judge(measured, load.objectives)
+            measured = measure_at(rate, LONGER * count_arrivals(load, rate))
+            meets = _meets(measured.samples.columns["latency"], load.objectives)
         return bool(meets), measured
 
     def is_hopeless(measured: MeasuredLoad) -> bool:
-        return judge is judge_latency and _meets(measured.samples.columns["service"], load.objectives) is False
+        return _meets(measured.samples.columns["service"], load.objectives) is False
 
     probes = find_rate(probe, ceiling=load.workers * 1e9 / max(1.0, typical), hopeless=is_hopeless)
     chosen = best(probes) or min(probes, key=lambda p: p.rate)
@@ -115,7 +108,7 @@ def search_rate(
     return lambda: replace(chosen.outcome, probes=tried, rate=chosen.rate if chosen.meets else None)
 
 
-def _count_arrivals(load: Load, rate: float) -> int:
+def count_arrivals(load: Load, rate: float) -> int:
     """Arrivals of one probe: what was asked for, and at least twice what bounding the percentiles takes."""
     wanted = load.samples or math.ceil(rate * max(load.duration or 0.0, PROBE_DURATION))
     return max(wanted, *map(_fewest, load.objectives))

@@ -56,7 +56,12 @@ class Loaded:
 
 
 class Runtime(Protocol):
-    """What every runtime offers."""
+    """What every runtime offers.
+
+    One that has a method `enclose(case, measure)` as well is asked for that instead of `load`: it calls `measure` with
+    what it loaded, from inside of whatever must be around the calls. What was measured counts when `enclose` returns,
+    which gives further details of it.
+    """
 
     name: ClassVar[str]
     extensions: ClassVar[tuple[str, ...]]  # file name endings it loads, with the dot

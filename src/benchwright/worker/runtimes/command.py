@@ -12,11 +12,13 @@ from typing import Any, ClassVar
 
 from benchwright.errors import DeviceError, LoadError, MeasureError
 from benchwright.records import Case, Target, Value
+from benchwright.records.processes import PROCESSES
+from benchwright.targets.tasks.launchers import LAUNCHER, launch
 from benchwright.worker.runtimes import Loaded
 from benchwright.worker.runtimes.failures import describe_exit
 from benchwright.worker.runtimes.options import boolean, choice, refuse_unknown
 
-OPTIONS = frozenset({"ignore_failure", "stdin", "stdout", "stderr"})
+OPTIONS = frozenset({"ignore_failure", "stdin", "stdout", "stderr", LAUNCHER})
 _SINKS = ("null", "log")
 _KIB = 1024  # what ru_maxrss counts in on Linux
 
@@ -42,7 +44,7 @@ class Command:
     def load(self, case: Case) -> Loaded:
         options = case.target.options
         self.check(case.target)
-        argv = shlex.split(case.target.uri)
+        argv = launch(shlex.split(case.target.uri), str(options.get(LAUNCHER, "")), case.params.get(PROCESSES))
         if argv and case.target.device != "cpu":
             from benchwright.worker.runtimes import on_device
 

@@ -6,8 +6,10 @@ import os
 import platform
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, ClassVar
 
@@ -16,6 +18,7 @@ from benchwright.records import Case, Failure, ResultWarning, Scalar, Value
 from benchwright.system.scratch import OUTPUT_VARIABLE
 from benchwright.targets.tasks import binding, reader
 from benchwright.targets.tasks.definition import BACKSTOP, DAY, ReadyCommand, Task
+from benchwright.targets.tasks.launchers import LAUNCHER
 from benchwright.worker.runtimes import Loaded, Report
 from benchwright.worker.runtimes.failures import failure_of_exit, shorten_command
 from benchwright.worker.runtimes.options import refuse_unknown
@@ -23,8 +26,9 @@ from benchwright.worker.tasks import process
 from benchwright.worker.tasks.extraction import ExtractedValues, Extractor
 from benchwright.worker.tasks.gpus import GpuMemory, GpuWatch
 from benchwright.worker.tasks.process import CommandEnd, TreeMemory
+from benchwright.worker.tasks.traces import TRACES_VARIABLE, read_communication
 
-OPTIONS = frozenset({"log", "command"})
+OPTIONS = frozenset({"log", "command", LAUNCHER})
 LOG_NAME = "task.log"
 TOLD = 1.0  # seconds between two words to whoever watches the run
 
@@ -32,7 +36,8 @@ TOLD = 1.0  # seconds between two words to whoever watches the run
 class TaskRuntime:
     """The target's uri is `file::name`; the case's parameters fill the command in.
 
-    Options: `log`, a file that gets all output; `command`, a shell line instead of an older task's own.
+    Options: `log`, a file that gets all output; `command`, a shell line instead of an older task's own; `launcher`,
+    what starts several processes of it.
     """
 
     name: ClassVar[str] = "task"
@@ -48,7 +53,7 @@ class TaskRuntime:
                 f"task cannot see that device {case.target.device!r} is used", remedy="give the task a parameter for it"
             )
         task, ready = _bind_task(case)
-        _check_program(ready)
+        _check_program(task, ready)
         limit = DAY if case.load.timeout is None else max(0.001, case.load.timeout - BACKSTOP)
         execution = _Execution(task, ready, limit, _log_files(options))
         loaded = Loaded(
@@ -64,22 +69,25 @@ class TaskRuntime:
 def _bind_task(case: Case) -> tuple[Task, ReadyCommand]:
     file, _, name = case.target.uri.rpartition("::")
     try:
-        task = reader.read(Path(file), name)[0]
+        task = binding.add_launcher(reader.read(Path(file), name)[0], str(case.target.options.get(LAUNCHER, "")))
         params = {key: value for key, value in case.params.items() if key != "runtime"}
         command = str(case.target.options.get("command", ""))
-        return task, binding.bind(task, params, dict(os.environ), command=command)
+        return task, binding.bind(task, params, dict(os.environ), command=command, seed=case.load.seed)
     except (UserError, OSError) as error:  # the file was changed since it was read for the plan
         raise LoadError(str(error)) from None
 
 
-def _check_program(ready: ReadyCommand) -> None:
+def _check_program(task: Task, ready: ReadyCommand) -> None:
     if not ready.directory.is_dir():
         raise LoadError(f"there is no folder {ready.directory}", remedy="see `directory` in the task")
     program = ready.argv[0]
     inside = "/" in program
     found = shutil.which(str(ready.directory / program) if inside else program, path=ready.environment.get("PATH"))
     if found is None:
-        raise LoadError(f"there is no program {program!r}", remedy="check the path, its mode and PATH")
+        remedy = "check the path, its mode and PATH"
+        if task.launcher:
+            remedy = f"install the launcher and put it on PATH, or choose another one; {remedy}"
+        raise LoadError(f"there is no program {program!r}", remedy=remedy)
 
 
 def _log_files(options: Mapping[str, Scalar]) -> list[Path]:
@@ -95,7 +103,9 @@ class _Execution:
     loaded: Loaded
 
     def __init__(self, task: Task, ready: ReadyCommand, limit: float, logs: list[Path]) -> None:
-        self._task, self._ready, self._limit = task, ready, limit
+        self._task, self._limit = task, limit
+        self._traces = tempfile.mkdtemp(prefix="traces-")  # in the worker's own temporary folder, which goes with it
+        self._ready = replace(ready, environment={**ready.environment, TRACES_VARIABLE: self._traces})
         self._extractor = Extractor(task, workers=ready.workers, streams=2)
         self._gpus = GpuWatch(ready.num_gpus, task.interval)
         self._seen = GpuMemory()
@@ -129,21 +139,30 @@ class _Execution:
             "memory": self._memory.stop(),
             **extracted.details,
         }
+        if self._task.scaling:
+            details["scaling"] = self._task.scaling
         if extracted.absent:
             details["absent"] = dict(extracted.absent)
         if self._seen.details:
             details["gpus"] = [*self._seen.details]
+        traced = read_communication(Path(self._traces))
+        if traced.ranks:
+            details["communication"] = [*traced.ranks]
+        own = {metric.name for metric in self._task.metrics}
+        told = (metric for metric in traced.metrics if metric.name not in own)
         return Report(
-            metrics=(*extracted.metrics, *self._seen.metrics),
+            metrics=(*extracted.metrics, *self._seen.metrics, *told),
             timelines=(*extracted.timelines, *self._seen.timelines),
-            warnings=(*self._ready.warnings, *extracted.warnings, *self._warnings()),
+            warnings=(*self._ready.warnings, *extracted.warnings, *traced.warnings, *self._warnings()),
             details=details,
+            operators=extracted.operators,
             failure=self._failure(self._ended, extracted),
         )
 
     def close(self) -> None:
         for log in self._logs:
             log.close()
+        shutil.rmtree(self._traces, ignore_errors=True)
 
     def _hear(self, data: bytes, at: float, stream: int) -> None:
         self._bytes += len(data)

@@ -15,7 +15,7 @@ POINTS = 2000  # of a timeline
 _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?|100)")
 # Other names, the older driver's among them.
 ALIASES = {"average": "mean", "total": "sum", "average_aggregate": "mean_of_all_workers", "median": "p50"}
-_OF_HITS = frozenset({"count", "rate"})  # which need no numbers
+OF_HITS = frozenset({"count", "rate", "time_to_first"})  # which need no numbers
 NEEDS_WORKERS = frozenset({"sum_per_worker", "mean_of_all_workers"})
 
 
@@ -35,7 +35,7 @@ def canonical(name: str) -> str:
 def compute(series: CapturedSeries, name: str, workers: int = 0) -> Estimate:
     """The computation `name` of a series. `workers` is 0 when nobody said how many. Raises `UncomputableError`."""
     how = canonical(name)
-    if not series.count and how not in _OF_HITS:
+    if not series.count and how not in OF_HITS:
         raise UncomputableError("no number was found")
     if how in NEEDS_WORKERS and workers < 1:
         raise no_workers(name)
@@ -60,7 +60,7 @@ class CapturedSeries:
 
     def __init__(self, computations: Iterable[str] = ()) -> None:
         names = {canonical(name) for name in computations}
-        self.wants_numbers = not names <= _OF_HITS
+        self.wants_numbers = not names <= OF_HITS
         self.hits = 0  # numbers or not
         self.began = self.ended = 0.0  # when the first and the last hit came, in seconds
         self.count = 0  # of numbers
@@ -185,6 +185,7 @@ _PLAIN: dict[str, Callable[[CapturedSeries, int], Estimate]] = {
     "sum": lambda s, _: _exact(s.sum, f"sum of {s.count}"),
     "count": lambda s, _: _exact(float(s.hits), "count"),
     "rate": lambda s, _: _rate(s),
+    "time_to_first": lambda s, _: _exact(s.began, "from the start of the command to the first value"),
     "sum_per_worker": lambda s, w: _exact(s.sum / w, f"sum of {s.count} over {w} workers"),
     "mean_of_all_workers": lambda s, w: _exact(s.sum / s.count * w, f"mean of {s.count} times {w} workers"),
 }

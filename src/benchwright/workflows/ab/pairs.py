@@ -13,12 +13,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from benchwright.analysis.goals import goal_metric, limit_of
 from benchwright.analysis.judged_metrics import directions_of, judged_metrics
 from benchwright.errors import did_you_mean
 from benchwright.execution.builds import BuiltRevision
+from benchwright.execution.hosts import AnyHost
+from benchwright.execution.hosts.matrix import MatrixHost
 from benchwright.execution.hosts.revision import RevisionHost
 from benchwright.execution.session import Measuring, Setting
-from benchwright.records import Better, Case, Metric, Mode, Result, Status, Value, Verdict
+from benchwright.records import Better, Case, Metric, Mode, Result, Status, Value, Verdict, is_sound
 from benchwright.records.trials import AbRules, Pair, Stage, StageResult
 from benchwright.stats.pairs import PairedEvidence, Sequential, is_in_vain, reach
 from benchwright.worker.engine.engine import DEFAULT_DURATION
@@ -48,8 +51,11 @@ class MeasuredSide:
 
 def setting_of(built: BuiltRevision, notes: Mapping[str, Value] | None = None) -> Setting:
     """Where a case of a revision is measured: in its working copy, with its own Python."""
+    host: AnyHost | None = built.there
+    if built.parts:
+        host = MatrixHost(built.parts)
     return Setting(
-        host=built.there or RevisionHost(python=built.python, directory=built.folder, environment=built.environment),
+        host=host or RevisionHost(python=built.python, directory=built.folder, environment=built.environment),
         paths=built.paths,
         last_paths=built.last_paths,
         revision=built.revision if built.revision.vcs else None,
@@ -82,6 +88,7 @@ class PairedCase:
         self.length = 1.0  # of the processes to come, times the usual one
         self.metric: Metric | None = None  # the first one seen: its name, unit and direction
         self.hopeless = ""  # why no pair will ever count
+        self.is_left_out = False  # the benchmark says itself that it does not apply
         self.pairs: list[Pair] = []
 
     @property
@@ -118,18 +125,49 @@ class PairedCase:
         failures = [
             f"{side.name}: {_describe_failure(result)}"
             for side, result in zip(self._sides, (control, treatment), strict=True)
-            if result.status is not Status.OK
+            if result.status is not Status.OK and not self._tells_of_goal(result)
         ]
         if failures:
+            self.is_left_out = is_sound(control) and is_sound(treatment)
+            self.hopeless = "; ".join(failures) if self.is_left_out else ""
             return replace(bare, why="; ".join(failures))
         self.metric = self.metric or choose_metric(self._wanted, control, treatment)
         if self.metric is None or self.metric.better is None:
             self.hopeless = _explain_missing_metric(self._wanted, control)
             return replace(bare, why=self.hopeless)
         name = self.metric.name
+        limits = [limit_of(result, name) for result in (control, treatment)]
+        if any(limit is not None for limit in limits):
+            return _pair_with_limit(bare, [_value(result, name) for result in (control, treatment)], limits)
         a, b = _value(control, name), _value(treatment, name)
         why = "" if a and b and min(a, b) > 0.0 else f"{name} is not above zero on both sides, so there is no ratio"
         return replace(bare, control=a, treatment=b, why=why)
+
+    def _tells_of_goal(self, result: Result) -> bool:
+        """Whether a result that ended at its timeout tells how long a goal was looked for that is compared."""
+        wanted = self.metric.name if self.metric is not None else self._wanted
+        return bool(wanted) and goal_metric(result, wanted) is not None
+
+
+def _pair_with_limit(bare: Pair, values: Sequence[float | None], limits: Sequence[float | None]) -> Pair:
+    """A pair of which a side never reached the goal. It counts where that side took longer than the other for sure.
+
+    Then the ratio is known to be beyond what the two numbers give. To exchange the sides turns it over, as the test of
+    pairs needs; and to leave out the pairs that tell nothing is the same whichever side is which.
+    """
+    a, b = limits
+    if a is not None and b is not None:
+        return replace(bare, why="neither side reached the goal, so the pair does not tell which one is faster")
+    late = "treatment" if b is not None else "control"
+    limit, other = (b, values[0]) if b is not None else (a, values[1])
+    if limit is None or other is None or not 0.0 < other < limit:
+        return replace(bare, why=f"{late} was looked at for too short a time to tell whether it is the slower one")
+    return replace(
+        bare,
+        control=other if b is not None else limit,
+        treatment=limit if b is not None else other,
+        limit=late,
+    )
 
 
 class PairedTest:
@@ -157,6 +195,11 @@ class PairedTest:
     @property
     def _is_given_up(self) -> bool:
         return bool(self.paired.hopeless) or self._failures >= self._rules.failures or self._has_no_pair
+
+    @property
+    def _is_left_out(self) -> bool:
+        """Whether the benchmark says itself that it does not apply: that is no failure."""
+        return self.paired.is_left_out
 
     @property
     def _has_no_pair(self) -> bool:
@@ -217,6 +260,11 @@ class PairedTest:
             verdict, why = Verdict.UNCLEAR, pairs[-1].why
         elif look is None or look.verdict is None:
             why = self._explain_unclear(len(pairs))
+        if limited := sum(bool(pair.limit) for pair in pairs):
+            why += (
+                f"; in {limited} of {_count(len(pairs))} a side never got there, and counts with what it took at least"
+            )
+            verdict = Verdict.UNCLEAR if verdict is Verdict.SAME else verdict  # at least as long may be much longer
         return StageResult(
             stage=stage,
             verdict=verdict,
@@ -225,7 +273,7 @@ class PairedTest:
             effect=look.effect if look else None,
             p_value=look.p_value if look else 1.0,
             seconds=self._seconds,
-            failed=self._is_given_up,
+            failed=self._is_given_up and not self._is_left_out,
             length=self.paired.length if self.paired.is_elastic else 1.0,
         )
 
@@ -278,7 +326,10 @@ def choose_metric(wanted: str, control: Result, treatment: Result) -> Metric | N
     known = {metric.name for metric in treatment.metrics}
     shared = {metric.name: metric for metric in control.metrics if metric.name in known}
     if wanted:
-        return shared.get(wanted)
+        of_goal = goal_metric(control, wanted) and goal_metric(
+            treatment, wanted
+        )  # a round that never got there has one
+        return shared.get(wanted) or of_goal
     return next((shared[name] for name in judged_metrics(directions_of(shared.values()))), None)
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from benchwright import config, vcs
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Listener, Noted, nobody
-from benchwright.execution.builds import TIMEOUT, Builder, BuiltRevision
+from benchwright.execution.builds import TIMEOUT, Builder, BuiltRevision, RevisionBuilder
+from benchwright.execution.builds.matrix import MatrixBuilder, ProjectMatrix
 from benchwright.execution.builds.surroundings import Surroundings
 from benchwright.execution.builds.targets import AUTO, SettledRequest, place_of_folder, place_of_revision, settle
 from benchwright.execution.outposts.environment_desk import WorkTerms
@@ -27,9 +28,10 @@ from benchwright.store import open_store
 from benchwright.store.sqlite_file import looks_ready
 from benchwright.targets.sources import ImportTimes, Request
 from benchwright.vcs.history import History
-from benchwright.workflows import arguments, run, validation
+from benchwright.workflows import arguments, invocation, run, validation
 from benchwright.workflows.ab import trial
 from benchwright.workflows.ab.trial import TrialDestination
+from benchwright.workflows.asv_projects import settle_project
 from benchwright.workflows.live import LiveProgress
 
 if TYPE_CHECKING:
@@ -113,9 +115,14 @@ class BuildSpec:
     surroundings: Surroundings = field(default_factory=Surroundings)
     targets_from: str = AUTO
     host: OutpostHost | None = None  # the machine that builds and measures; None: this one
+    project: ProjectMatrix | None = None  # of asv: its file says how, and in which environments
 
-    def builder(self, listener: Listener = nobody) -> Builder:
+    def builder(self, listener: Listener = nobody) -> RevisionBuilder:
         """Returns the builder for these settings."""
+        if self.project is not None:
+            return MatrixBuilder(
+                self.project, timeout=None if self.timeout == TIMEOUT else self.timeout, listener=listener
+            )
         return Builder(
             self.repo,
             command=self.command,
@@ -170,7 +177,7 @@ def ab(
     """
     whole = load or Load()
     request = Request(
-        targets=[run.target_text(target) for target in targets],
+        targets=[invocation.target_text(target) for target in targets],
         runtimes=arguments.one_or_many(runtime, ()),
         batch_sizes=arguments.one_or_many(batch_size, (1,)),
         params=params or {},
@@ -220,10 +227,15 @@ def run_ab(
 
     `plan` holds what all runs of the trial have in common, other than tags.
     """
-    run.refuse_nesting()
+    invocation.refuse_nesting()
     validation.check(request, rules.pairs)
     _check(rules)
     tags = collect_tags(request)
+    request, making = settle_project(request, making, listener)
+    if making.project is not None and (control.as_it_is or treatment.as_it_is):
+        raise OptionError(
+            "of an asv project, revisions are compared", remedy="name them: --control REV --treatment REV"
+        )
     builder = None if control.as_it_is and treatment.as_it_is else making.builder(listener)
     if builder is not None:
         control = _resolve_revision(control, "control", builder.repository)
@@ -311,7 +323,7 @@ def _warn_of_sides(control: SideRequest, treatment: SideRequest, repository: His
 
 
 def _settle_targets(
-    request: Request, sides: Sequence[SideRequest], making: BuildSpec, builder: Builder | None
+    request: Request, sides: Sequence[SideRequest], making: BuildSpec, builder: RevisionBuilder | None
 ) -> SettledRequest:
     """The request with each target as both sides are to read it."""
     places = [
@@ -335,7 +347,9 @@ def _warn_of_packages(control: BuiltRevision, treatment: BuiltRevision) -> str:
     return f"the sides differ in packages, not in code alone: {some}; --constraint FILE gives both the same"
 
 
-def _prepare_side(side: SideRequest, making: BuildSpec, builder: Builder | None, listener: Listener) -> BuiltRevision:
+def _prepare_side(
+    side: SideRequest, making: BuildSpec, builder: RevisionBuilder | None, listener: Listener
+) -> BuiltRevision:
     if not side.as_it_is and builder is not None:
         return builder.prepare(side.commit, rebuild=making.again)
     return _take_as_it_is(side) if making.host is None else _take_to(making.host, side, listener)

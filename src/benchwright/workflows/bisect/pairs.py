@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from benchwright import schema
 from benchwright.errors import TargetError
-from benchwright.execution.builds import Builder
+from benchwright.execution.builds import RevisionBuilder
 from benchwright.records import Case, Estimate, Metric, Mode, Result, Run, Status
 from benchwright.records.bisections import ComparedPair
 from benchwright.records.findings import Suspect
@@ -116,7 +116,7 @@ def make_suspect(commit: Commit, probability: float, effect: Estimate | None = N
     )
 
 
-def commits_between(builder: Builder, good: Commit, good_name: str, bad_name: str) -> list[Commit]:
+def commits_between(builder: RevisionBuilder, good: Commit, good_name: str, bad_name: str) -> list[Commit]:
     """The commits after the good one up to the bad one, or an error that says why there are none."""
     bad = builder.repository.resolve(bad_name)
     commits = builder.repository.after(good.revision.id, bad.revision.id)

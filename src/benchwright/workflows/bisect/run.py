@@ -15,22 +15,27 @@ from benchwright import config, schema
 from benchwright.analysis.detection import OURS
 from benchwright.errors import OptionError, StoreError, TargetError
 from benchwright.events import Listener, Noted, nobody
-from benchwright.execution.builds import Builder, BuiltRevision
+from benchwright.execution.builds import BuiltRevision, RevisionBuilder
 from benchwright.execution.builds.surroundings import Surroundings
 from benchwright.execution.builds.targets import AUTO, place_of_revision, settle
+from benchwright.execution.hosts.matrix import ENVIRONMENT
 from benchwright.execution.plan_elsewhere import plan_in
 from benchwright.execution.session import Plan, now
 from benchwright.records import Case, Run, Scalar
 from benchwright.records.bisections import Bisected
 from benchwright.records.findings import BISECTED, Finding, FindingChanges, Remark
 from benchwright.report.bisection import bisected_text, headline
+from benchwright.schema.series_identity import series_key_of
 from benchwright.store import Store, open_store
 from benchwright.targets.sources import ImportTimes, Request
+from benchwright.worker.runtimes.asv import NAME as ASV
 from benchwright.workflows import validation
 from benchwright.workflows.ab.run import BuildSpec, collect_tags, destination_in, fresh_seed
+from benchwright.workflows.asv_projects import settle_project
 from benchwright.workflows.bisect import search
 from benchwright.workflows.bisect.search import BisectionTerms, CaseIn
-from benchwright.workflows.run import refuse_nesting, with_usual_length
+from benchwright.workflows.invocation import refuse_nesting
+from benchwright.workflows.run import with_usual_length
 
 if TYPE_CHECKING:
     import pandas
@@ -140,7 +145,10 @@ def seek(
     _check(asked, request, terms)
     url = config.store_url(store)
     finding, run = _look_up_finding(url, asked.finding) if asked.finding else (None, None)
+    if finding and not finding.has_ratio and not terms.metric:
+        raise _refuse_shares(finding)
     good, bad = _ends(asked, finding)
+    request, making = _settle_project(request, finding, run, making, listener)
     builder = making.builder(listener)
     tag = search.tag_of(builder, good, bad, "\0".join(filter(None, (making.command, making.surroundings.name))))
     request = _settle_targets(request, (good, bad), making, builder, listener)
@@ -167,8 +175,20 @@ def seek(
     return found
 
 
+def _settle_project(
+    request: Request, finding: Finding | None, run: Run | None, making: BuildSpec, listener: Listener
+) -> tuple[Request, BuildSpec]:
+    """The request, and how revisions are built: as an asv project says that is the target, or the finding's."""
+    case = _case_of_finding(finding, run) if finding is not None and not request.targets else None
+    if case is None or case.target.runtime != ASV:
+        return settle_project(request, making, listener)
+    only = {ENVIRONMENT: (case.params[ENVIRONMENT],)} if ENVIRONMENT in case.params else {}
+    found = replace(request, targets=[case.target.uri.partition("::")[0]], params=only)
+    return request, settle_project(found, making, listener)[1]
+
+
 def _settle_targets(
-    request: Request, ends: Sequence[str], making: BuildSpec, builder: Builder, listener: Listener
+    request: Request, ends: Sequence[str], making: BuildSpec, builder: RevisionBuilder, listener: Listener
 ) -> Request:
     """The request with each target as every revision is to read it."""
     repository = builder.repository
@@ -215,6 +235,13 @@ def _ends(asked: Range, finding: Finding | None) -> tuple[str, str]:
     return asked.good or known[0], asked.bad or known[-1]
 
 
+def _refuse_shares(finding: Finding) -> OptionError:
+    return OptionError(
+        f"finding {finding.id} is of failed requests: where none fail there is no ratio for pairs to judge",
+        remedy="measure the commits of its range with benchwright watch, or name another metric: --metric METRIC",
+    )
+
+
 def _with_finding(terms: BisectionTerms, finding: Finding) -> BisectionTerms:
     return replace(
         terms,
@@ -256,7 +283,7 @@ def _write_to_finding(url: str, finding: Finding, found: Bisected) -> None:
 def _case_in(
     asked: Range,
     request: Request,
-    builder: Builder,
+    builder: RevisionBuilder,
     finding: Finding | None,
     run: Run | None,
     seen: Callable[[Case], None],
@@ -314,7 +341,10 @@ def _refuse_cases(built: BuiltRevision, cases: Sequence[Case], wanted: Sequence[
         return TargetError(f"{where} does not have this case", remedy="choose a range in which both ends have it")
     labels = [_label(case) for case in cases]
     some = "; ".join(labels[:4]) + ("; ..." if len(labels) > 4 else "")
-    return TargetError(f"{where}: {len(wanted)} cases, and one can be bisected: {some}", remedy="name one of them")
+    varied = [name for name in wanted[0].params if len({str(case.params.get(name)) for case in wanted}) > 1]
+    narrower = "".join(f" --param {name}={wanted[0].params[name]}" for name in varied)
+    remedy = f"name one of them{f', for example with{narrower}' if narrower else ''}"
+    return TargetError(f"{where}: {len(wanted)} cases, and one can be bisected: {some}", remedy=remedy)
 
 
 def _label(case: Case) -> str:
@@ -323,7 +353,7 @@ def _label(case: Case) -> str:
 
 def _case_of_finding(finding: Finding, run: Run | None) -> Case | None:
     for result in run.results if run else ():
-        if schema.series_key(result.case, result.environment, finding.metric) == finding.series:
+        if series_key_of(result, finding.metric) == finding.series:
             return result.case
     return None
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from benchwright import schema
 from benchwright.errors import OptionError, TargetError
 from benchwright.events import Planned, Staged
-from benchwright.execution.builds import Builder, BuiltRevision
+from benchwright.execution.builds import BuiltRevision, RevisionBuilder
 from benchwright.execution.session import Measuring, Plan
 from benchwright.records import Case, Estimate, Metric, Run, Status
 from benchwright.records.bisections import Bisected, ComparedPair, Culprit, Passed, elsewhere
@@ -47,6 +47,7 @@ _LAST_PATIENCE = 12  # the same where processes cannot be longer, before the sea
 _SETTLED = 8  # pairs before the first such step counts
 
 CaseIn = Callable[[BuiltRevision], Case]
+_Ends = tuple[str, str]  # the good and the bad revision, as they were named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ class BisectionTerms:
 
 
 def bisect(
-    builder: Builder,
+    builder: RevisionBuilder,
     good: str,
     bad: str,
     case_in: CaseIn,
@@ -80,11 +81,11 @@ def bisect(
     `earlier` are runs of bisections of the same range (`tag_of`), whose pairs count; `plan` is that of the new run. An
     end that cannot be built or has no such case is a `TargetError`; Ctrl-C ends it with what is known.
     """
-    search = _Search(builder, good, bad, case_in, terms or BisectionTerms(), keeping or TrialDestination())
+    search = _Search(builder, (good, bad), case_in, terms or BisectionTerms(), keeping or TrialDestination())
     return search.run(earlier, plan or Plan())
 
 
-def tag_of(builder: Builder, good: str, bad: str, build: str) -> str:
+def tag_of(builder: RevisionBuilder, good: str, bad: str, build: str) -> str:
     """What the runs of bisections of one range, built in one way, are tagged with."""
     ends = [builder.repository.resolve(name).revision.id for name in (good, bad)]
     return f"{REASON}-{hashlib.sha256(json.dumps([*ends, build]).encode()).hexdigest()[:12]}"
@@ -94,11 +95,11 @@ class _Search:
     """One bisection while it runs."""
 
     def __init__(
-        self, builder: Builder, good: str, bad: str, case_in: CaseIn, terms: BisectionTerms, keeping: TrialDestination
+        self, builder: RevisionBuilder, ends: _Ends, case_in: CaseIn, terms: BisectionTerms, keeping: TrialDestination
     ) -> None:
         self._builder, self._case_in, self._terms, self._keeping = builder, case_in, terms, keeping
-        self._good = builder.repository.resolve(good)
-        self._commits = commits_between(builder, self._good, good, bad)
+        self._good = builder.repository.resolve(ends[0])
+        self._commits = commits_between(builder, self._good, *ends)
         self._index = {commit.revision.id: index for index, commit in enumerate(self._commits)}
         self._prior = _prior(terms, self._index)
         self._pairs: list[ComparedPair] = []

@@ -11,15 +11,17 @@ from benchwright.errors import OptionError, UserError
 from benchwright.events import Listener, Planned, Staged, nobody
 from benchwright.execution import lanes, resume
 from benchwright.execution.attempt import INTERRUPTED
-from benchwright.execution.builds import Builder, BuiltRevision
+from benchwright.execution.builds import BuiltRevision, RevisionBuilder
 from benchwright.execution.plan_elsewhere import plan_in
+from benchwright.execution.plans import in_rounds
 from benchwright.execution.session import DEFAULT_ROUNDS, Measuring, Plan, new_run_id, now
-from benchwright.records import Case, Failure, Mode, Result, Run, Status, Value
+from benchwright.records import Case, Failure, Mode, Result, Run, Status, Value, is_sound
 from benchwright.store import Store
 from benchwright.store.live import Progress
 from benchwright.targets.sources import ImportTimes, Request
 from benchwright.workflows import validation
 from benchwright.workflows.ab.pairs import setting_of
+from benchwright.workflows.asv_projects import without_rounds
 from benchwright.workflows.live import LiveProgress
 from benchwright.workflows.run import with_usual_length
 from benchwright.workflows.watch import equal_machines
@@ -43,7 +45,7 @@ class CommitOutcome:
 class CommitRunner:
     """Measures commits as the request says. `cases` are those of the last commit that could be planned."""
 
-    builder: Builder
+    builder: RevisionBuilder
     request: Request
     store: Store
     place: str  # the store's URL
@@ -54,7 +56,7 @@ class CommitRunner:
     command: Sequence[str] = ()
     branch: str = ""  # the one that is followed
     rebuild: bool = False  # also what was built before
-    others: Sequence[Builder] = ()  # on machines that are equal to that of `builder`: all share the cases out
+    others: Sequence[RevisionBuilder] = ()  # on machines that are equal to that of `builder`: all share the cases out
     falls_back: bool = False  # to the others, when one of the machines is away
     listener: Listener = nobody
     cases: list[Case] = field(default_factory=list)
@@ -109,7 +111,7 @@ class CommitRunner:
         if measuring.id != before:
             self.journal.add(JournalLine(what=JournalKind.RUNNING, revision=revision, run=measuring.id))
         run = self._measure(measuring, built)
-        bad = [result for result in run.results if result.status is not Status.OK]
+        bad = [result for result in run.results if not is_sound(result)]
         why = next((result.error.message for result in bad if result.error), "")
         return self._make_outcome(run, CommitState.FAILED if bad else CommitState.MEASURED, why)
 
@@ -128,7 +130,7 @@ class CommitRunner:
             for case in plan_in(built, replace(self.request, listener=self._imports.hear))
         ]
         validation.check_cases(cases)
-        return cases
+        return cases if self.rounds is None else without_rounds(cases)
 
     def _count_rounds(self, cases: Sequence[Case]) -> int:
         if self.rounds is not None:
@@ -222,7 +224,7 @@ class CommitRunner:
         return self._make_outcome(record, outcome, failure.message)
 
     def _make_outcome(self, run: Run, outcome: CommitState, why: str) -> CommitOutcome:
-        failed = sum(result.status is not Status.OK for result in run.results)
+        failed = sum(not is_sound(result) for result in run.results)
         return CommitOutcome(outcome=outcome, run=run.id, why=why, results=len(run.results), failed=failed)
 
 
@@ -234,9 +236,9 @@ def _describe_plan(plan: Plan, wanted: int) -> str:
 
 def _order_missing(measuring: Measuring) -> Iterator[tuple[Case, int]]:
     """Every case in every round that has no record yet."""
-    plan = measuring.plan
-    for number in range(plan.rounds):
-        yield from ((case, number) for case in plan.cases if _is_missing(measuring, case, number))
+    for case, number in in_rounds(measuring.plan):
+        if _is_missing(measuring, case, number):
+            yield case, number
 
 
 def _note_usual(guests: Mapping[str, str], case: Case) -> dict[str, Value]:

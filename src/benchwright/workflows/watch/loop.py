@@ -7,77 +7,40 @@ a record, not a stop. Where a change was found between commits that were not mea
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
+from dataclasses import replace
 
-from benchwright import config, notify, schema
+from benchwright import config, notify
 from benchwright.analysis import causes, detection
-from benchwright.analysis.comparison import SMALLEST
 from benchwright.errors import BenchwrightError, FetchError, TargetError
 from benchwright.events import Listener, Noted, nobody
-from benchwright.execution.builds import TIMEOUT, Builder, targets
-from benchwright.execution.builds.surroundings import Surroundings
-from benchwright.execution.outposts.host import OutpostHost
+from benchwright.execution.builds import RevisionBuilder, targets
 from benchwright.execution.session import DEFAULT_ROUNDS
-from benchwright.records import Case, Target
 from benchwright.records.findings import Finding, State
 from benchwright.store import Store, open_store
 from benchwright.targets.sources import Request
 from benchwright.vcs.history import Commit
 from benchwright.workflows import validation
+from benchwright.workflows.invocation import refuse_nesting
 from benchwright.workflows.machines import hold_unhealthy
-from benchwright.workflows.run import refuse_nesting
 from benchwright.workflows.watch import interface
 from benchwright.workflows.watch.commit import CommitRunner, known_cases
 from benchwright.workflows.watch.commit_report import CommitReport
 from benchwright.workflows.watch.commits import (
     BranchLine,
-    FollowedBranch,
     choose_between,
     current_branch,
     name_of_branch,
 )
 from benchwright.workflows.watch.interface import DrainRequest
 from benchwright.workflows.watch.journal import CommitState, JournalKind, JournalLine, WatchJournal
-from benchwright.workflows.watch.pairs import AT_ONCE, PAIRS, PairSettings, is_between_measured
+from benchwright.workflows.watch.pairs import AT_ONCE, PairSettings, is_between_measured
+from benchwright.workflows.watch.settings import Watched, build_spec, journal_folder, settle_project
 
-FOLDER = Path(".benchwright", "watch")  # below the present folder, one for each watch
 PATIENCE = 86400.0  # seconds in which a machine that went away may come back: no commit is to blame for it
-BACKFILL = 16  # commits of a gap that are measured at most, for one finding
 _SECOND = 19  # letters of an instant, down to the second
-# Of a request: not what tells watches apart.
-_ASIDE = ("inputs", "load", "tags", "listener", "elsewhere", "fetching", "last_paths")
 REMEASURE = "remeasure"  # the reason of a run that tells code from environment
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
-    """The settings of a watch: which repository, what to measure, how to build and judge."""
-
-    repo: Path
-    request: Request
-    following: FollowedBranch = field(default_factory=FollowedBranch)
-    build: str = ""  # a shell line of the user's own
-    build_timeout: float = TIMEOUT
-    rebuild: bool = False  # also what was built, or could not be built, before
-    surroundings: Surroundings = field(default_factory=Surroundings)
-    targets_from: str = targets.AUTO
-    rounds: int | None = None
-    smallest: float = SMALLEST  # changes below this are none, where no threshold is set
-    backfill: int = BACKFILL
-    pairs: int = PAIRS  # of both sides of a suspected change, before anybody is told; 0: none
-    cpus: Sequence[int] = ()
-    status_file: Path | None = None
-    same_host: bool = False  # take turns with every other watch on this machine
-    store: str | None = None
-    command: Sequence[str] = ()  # kept with each run
-    host: OutpostHost | None = None  # the machine that builds and measures; None: this one
-    others: Sequence[OutpostHost] = ()  # equal machines: all of them share the cases of each commit out
-    falls_back: bool = False  # what a machine that is away would measure is measured on the others
 
 
 def watch(
@@ -96,17 +59,8 @@ def watch(
     refuse_nesting()
     validation.check(watched.request, watched.rounds or config.load().rounds or DEFAULT_ROUNDS)
     url = config.store_url(watched.store)
-    builder, *others = (
-        Builder(
-            watched.repo,
-            command=watched.build,
-            timeout=watched.build_timeout,
-            surroundings=watched.surroundings,
-            listener=listener,
-            host=host,
-        )
-        for host in (watched.host, *watched.others)
-    )
+    watched = settle_project(watched, listener)
+    builder, *others = (build_spec(watched, host).builder(listener) for host in (watched.host, *watched.others))
     for host in (watched.host, *watched.others):
         if host is not None and not watched.falls_back:
             host.patience = PATIENCE
@@ -115,14 +69,14 @@ def watch(
     with (
         DrainRequest(lambda text: listener(Noted(text=text))) as draining,
         contextlib.closing(open_store(url)) as store,
-        WatchJournal(_folder(watched, builder, url)) as journal,
+        WatchJournal(journal_folder(watched, builder.repository, url)) as journal,
     ):
         watched = replace(watched, request=_settle_targets(watched, builder, listener))
         whole = _Watch(watched, [builder, *others], store, journal, listener, tell, notify.open_notifier(url))
         return whole.follow(draining, interval)
 
 
-def _settle_targets(watched: Watched, builder: Builder, listener: Listener) -> Request:
+def _settle_targets(watched: Watched, builder: RevisionBuilder, listener: Listener) -> Request:
     """The request with each target as every commit is to read it, judged by the newest one and where the watch begins.
 
     A commit in between that lacks a target is a record, not an error.
@@ -143,36 +97,13 @@ def _settle_targets(watched: Watched, builder: Builder, listener: Listener) -> R
     return settled.request
 
 
-def _folder(watched: Watched, builder: Builder, url: str) -> Path:
-    """One for each combination of repository, branch, build, store and all that makes a series of its own."""
-    place = url if "://" in url else str(Path(url).absolute())
-    told = [
-        str(builder.repository.root),
-        watched.following.branch,
-        watched.build,
-        _identify_request(watched.request),
-        place,
-    ]
-    told += [name] if (name := watched.surroundings.name) else []
-    told += sorted(host.name for host in (watched.host, *watched.others) if host is not None)
-    key = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
-    return FOLDER / f"{builder.repository.root.name}-{key}"
-
-
-def _identify_request(request: Request) -> str:
-    """A text that names what a request measures. How long is no part of it: a watch that is given more time goes on."""
-    how = schema.case_key(Case(name="", target=Target(uri="", runtime=""), inputs=request.inputs, load=request.load))
-    crossed = {each.name: getattr(request, each.name) for each in fields(request) if each.name not in _ASIDE}
-    return json.dumps(schema.encode({**crossed, "how": how}), sort_keys=True)
-
-
 class _Watch:
     """One process of a watch."""
 
     def __init__(
         self,
         watched: Watched,
-        builders: Sequence[Builder],
+        builders: Sequence[RevisionBuilder],
         store: Store,
         journal: WatchJournal,
         listener: Listener,

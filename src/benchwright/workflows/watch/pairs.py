@@ -17,7 +17,7 @@ from benchwright import config, schema
 from benchwright.analysis import detection
 from benchwright.errors import BenchwrightError
 from benchwright.events import Listener, Noted
-from benchwright.execution.builds import Builder
+from benchwright.execution.builds import RevisionBuilder
 from benchwright.execution.session import Plan
 from benchwright.records import Case, Verdict
 from benchwright.records.findings import REFUTED, Finding, Remark, State
@@ -40,14 +40,14 @@ _SHORT = 12  # digits of a commit
 class PairSettings:
     """How the two commits of a suspected change are measured again, in pairs."""
 
-    builder: Builder
+    builder: RevisionBuilder
     request: Request
     store: Store
     pairs: int
     smallest: float
     cpus: Sequence[int]
     listener: Listener
-    others: Sequence[Builder] = ()  # on machines that are equal to that of `builder`
+    others: Sequence[RevisionBuilder] = ()  # on machines that are equal to that of `builder`
 
     def settle(self, finding: Finding) -> Finding:
         """The finding as it is after its two sides were measured again; whatever goes wrong leaves it as it was."""
@@ -98,7 +98,7 @@ class PairSettings:
         )
         return trial.rows[0], trial.seconds
 
-    def _builder_of(self, finding: Finding) -> Builder:
+    def _builder_of(self, finding: Finding) -> RevisionBuilder:
         """The one on the machine that has the series, where several machines share the cases out."""
         for one in self.others:
             known = one.host.last_environment if one.host is not None else None
@@ -111,9 +111,18 @@ class PairSettings:
 
 
 def is_between_measured(finding: Finding, measured: Container[str]) -> bool:
-    """Whether the finding is a step between two commits that this watch has measured."""
+    """Whether the finding is a step between two commits that this watch has measured, and that pairs can judge.
+
+    Pairs judge ratios: of failed requests, of which there are none where all is well, the history alone says enough.
+    """
     revisions = finding.revisions
-    return finding.drift is None and len(revisions) > 1 and revisions[0] in measured and revisions[-1] in measured
+    return (
+        finding.drift is None
+        and finding.has_ratio
+        and len(revisions) > 1
+        and revisions[0] in measured
+        and revisions[-1] in measured
+    )
 
 
 def record_verdict(store: Store, finding: Finding, verdict: Verdict, said: str, effect: float | None = None) -> Finding:

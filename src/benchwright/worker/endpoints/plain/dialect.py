@@ -12,9 +12,12 @@ from benchwright.worker.endpoints.dialect import (
     ChunkKind,
     RawAnswer,
     ReadAnswer,
+    count_bytes,
     error_text,
+    join_texts,
     malformed,
     read_json,
+    shown,
 )
 from benchwright.worker.endpoints.events import Event, read_events
 from benchwright.worker.endpoints.exchanges import Exchange
@@ -66,7 +69,7 @@ class PlainDialect:
         except MissingError as error:
             if isinstance(told, dict) and told.get("error"):
                 return ReadAnswer(outcome=Outcome.STREAM_ERROR, reason=error_text(answer.body()))
-            return malformed(f"{error}: {answer.body()[:120].decode(errors='replace')}")
+            return malformed(f"{error}: {shown(answer.body(), 120)}")
 
     # ---- answers that come in pieces ----
 
@@ -75,7 +78,7 @@ class PlainDialect:
         texts: list[str] = []
         for event in _split(answer.pieces, by_line=bool(self._path)):
             self._add(whole, event, texts)
-        whole.text = "".join(texts)
+        whole.text = join_texts(texts)
         if whole.outcome is Outcome.OK and not any(kind & ChunkKind.CONTENT for _, kind, _, _ in whole.chunks):
             what = f"no {show_path(self._path)}" if self._path else "nothing"
             return malformed(f"the stream brought {what}")
@@ -92,7 +95,7 @@ class PlainDialect:
         elif self._path:
             text = self._text_in(event.data)
             kind = ChunkKind.NOTHING if text is None else ChunkKind.CONTENT
-            size = len((text or "").encode())
+            size = count_bytes(text or "")
             texts.append(text or "")
         whole.chunks.append((event.at, int(kind), size, UNKNOWN))
 
