@@ -44,7 +44,8 @@ def test_two_copies_of_a_sleeping_class() -> None:
     assert (report["status"], report["n_models"]) == ("finished", 2)
     assert report["latency_ms_p50"] >= 10
     # Two copies at once, whatever a call takes on this machine; none does more than 100 a second.
-    assert 1.5 * 1000 / report["e2e_avg_ms"] <= report["throughput_avg"] <= report["throughput_peak"] <= 200
+    assert 1.5 * 1000 / report["e2e_avg_ms"] <= report["throughput_avg"] <= 200
+    assert report["throughput_avg"] - 2 <= report["throughput_peak"] <= 200  # a whole second has whole calls
     assert report["total_infs"] == pytest.approx(report["throughput_avg"], rel=0.1)
     assert report["infer_avg_ms"] == report["e2e_avg_ms"]
     assert report["cpu_avg_percent"] is not None and report["mem_percent_p50"] > 0
