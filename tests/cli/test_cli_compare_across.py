@@ -66,7 +66,7 @@ def test_runs_are_compared_across_a_parameter_in_every_way(inside: Call, store: 
     assert found.ok and found.across == ("lr",) and "lr=1 → 2" in str(found)
     within = bw.compare("last", across=["lr"], store=store)
     assert not within.is_same and "lr=1 → 2" in within._repr_html_()
-    assert bw.compare_several("last~2", "last~1", across=["lr"], store=store).ok
+    assert bw.compare_several("last~2", "last~1", across=["lr"], metrics="accuracy", store=store).ok
     with pytest.raises(bw.UserError, match="nothing to compare"):
         bw.compare("last", store=store)
 
