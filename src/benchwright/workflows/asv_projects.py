@@ -72,7 +72,9 @@ def open_project(
     file.check_suite()
     params = dict(request.params)
     only = tuple(map(str, params.pop(ENVIRONMENT, ())))
-    matrix = ProjectMatrix(file=file, repository=repo.absolute(), surroundings=surroundings or Surroundings(), only=only)
+    matrix = ProjectMatrix(
+        file=file, repository=repo.absolute(), surroundings=surroundings or Surroundings(), only=only
+    )
     if one_state and matrix.is_existing:
         matrix = replace(matrix, repository=_find_working_copy(file))
     elif repo == Path():
@@ -132,7 +134,10 @@ def prepare_newest(project: AsvProject, listener: Listener, scratch: str = "") -
     built = builder.prepare(commit.id, retries=True)
     if built.failure is not None:
         raise TargetError(
-            built.failure.message, remedy="\n  ".join(filter(None, (built.failure.remedy, built.failure.log_tail)))
+            built.failure.message,
+            remedy="\n  ".join(
+                filter(None, (built.failure.remedy, built.failure.log_tail.rstrip(), f"or: {AS_IT_IS}"))
+            ),
         )
     return replace(built, revision=commit)
 

@@ -134,7 +134,7 @@ def _device(torch: Any, asked: str) -> Any:
 
 
 def _remedy_of(reason: str) -> str:
-    """What to do about a device: a build of torch that knows it may lack the driver, as in a container without the card."""
+    """What to do about a device: where torch knows it, the driver is missing, as in a container without the card."""
     if "driver" in reason:
         return "install its driver; a container is given the card when it starts: --device nvidia.com/gpu=all"
     return "a build of torch for it is needed"
