@@ -143,6 +143,17 @@ def test_failures_with_one_reason_are_one_note(run: Run) -> None:
     assert failed.rounds == (0, 1, 2) and failed.failure.kind == "LoadError"
 
 
+def test_cases_that_an_interrupt_left_out_are_told_in_one_line(run: Run) -> None:
+    """Of a long suite it may be hundreds; what failed is told of each case, with its log."""
+    first = run.results[0]
+    for status, lines in ((Status.SKIPPED, 1), (Status.FAILED, 5)):
+        failure = Failure(kind="interrupted", message="the run was interrupted before this began")
+        left = replace(first, metrics=(), status=status, error=failure)
+        cases = [replace(left, id=name, case=replace(first.case, name=name)) for name in "abcde"]
+        told = notes.failures(rows(replace(run, results=tuple(cases))))
+        assert len(told) == lines and told[0].case == ("a, b, c, and 2 more cases" if lines == 1 else "a")
+
+
 def test_a_run_that_was_cut_off_is_called_so_in_every_form(run: Run) -> None:
     assert notes.describe_missing_results(run) == ""
     assert notes.describe_missing_results(replace(run, planned=len(run.results))) == ""

@@ -59,8 +59,8 @@ def test_settings_count_from_folders_below_and_the_command_line_goes_first(proje
         ('[run]\ntargets = ["x.py"]\n[run.options]\nrounds = {a = 1}', "run.options.rounds is neither a text"),
         ('[run]\ntargets = "x.py"', "run.targets"),
         ('[run]\ntarget = ["x.py"]', "did you mean 'targets'"),
-        ("[run]\ntargets = []", "benchwright init finds some"),
-        ("", "benchwright init finds some"),
+        ("[run]\ntargets = []", 'put some into "targets" of'),
+        ("", 'put some into "targets" of'),
     ],
 )
 @pytest.mark.parametrize("verb", ["run", "ab"])
@@ -117,3 +117,15 @@ def test_results_that_git_would_take_are_pointed_out(project: Path, inside: Call
     assert "Add .benchwright/ to .gitignore" in inside("init", cwd=project).stdout
     (project / ".gitignore").write_text(".benchwright/\n")
     assert ".gitignore" not in inside("init", "--force", cwd=project).stdout
+
+
+def test_tests_of_several_files_are_run_by_one_command_and_run_says_who_runs_them(tmp_path: Path, inside: Call) -> None:
+    for name in ("tests/speed/test_a.py", "tests/speed/test_b.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("def test_it(benchmark):\n    benchmark(sorted, [1])\n")
+    told = inside("init", cwd=tmp_path).stdout
+    assert told.splitlines()[-1] == "Next: pytest --benchmark-only tests/speed"
+    refused = inside("run", cwd=tmp_path)
+    assert refused.returncode == 2 and "are run by pytest" in refused.stderr
+    (tmp_path / "test_c.py").write_text("def test_it(benchmark):\n    benchmark(sorted, [1])\n")
+    assert inside("init", "--force", cwd=tmp_path).stdout.splitlines()[-1] == "Next: pytest --benchmark-only"

@@ -73,6 +73,16 @@ def test_a_finding_in_full() -> None:
     assert "\x1b" not in shown
 
 
+def test_what_does_not_fit_goes_on_below_its_beginning() -> None:
+    out = io.StringIO()
+    emit(out, lambda console: text.show_list(console, [FINDING]), width=60)
+    shown = out.getvalue().splitlines()
+    assert len(shown) > 3 and shown[0].startswith(FINDING.id)
+    below = " " * (len(FINDING.id) + 2)
+    about = [line for line in shown[1:] if line.startswith(" ")]
+    assert len(about) > 1 and all(line.startswith(below) for line in about)
+
+
 def test_the_graph_marks_the_change() -> None:
     lines = text.graph([0.010] * 20 + [0.0112] * 15, 20, FINDING, width=60).splitlines()
     assert lines[0] == f"{'11.2 ms':>12} {' ' * 20}│{'*' * 15}"

@@ -7,6 +7,7 @@ import pytest
 import sample_runs as samples
 from benchwright.records import Better, Estimate, Metric, ResultWarning, Run
 from benchwright.report.footer import next_steps
+from benchwright.report.markdown import run_markdown
 from benchwright.report.table import print_run, run_text
 
 
@@ -154,3 +155,17 @@ def test_rounds_get_a_column_only_when_they_differ(run: Run) -> None:
     assert "rounds" not in run_text(run).splitlines()[1]
     assert "3 rounds a case" in run_text(run)
     assert "rounds" in run_text(replace(run, results=run.results[:-1])).splitlines()[1]
+
+
+def test_params_that_few_cases_have_stand_behind_their_names(run: Run) -> None:
+    """Tests of one suite have each their own parameters: a column for each of them is wider than any terminal."""
+    first = run.results[0]
+    cases = [replace(first.case, name=f"test_{name}", params={name: value}) for name in "abcd" for value in (1, 2)]
+    apart = replace(run, results=tuple(replace(first, id=f"{i}", case=case) for i, case in enumerate(cases)))
+    lines = run_text(apart).splitlines()
+    assert lines[1].split()[0] == "case" and " a " not in lines[1]
+    assert [line[:10] for line in lines[3:7]] == ["test_a a=1", "test_a a=2", "test_b b=1", "test_b b=2"]
+    assert "| test\\_a a=1 |" in run_markdown(apart)
+    shared = [replace(case, name="test", params={"a": i, "b": 0}) for i, case in enumerate(cases)]
+    alike = replace(run, results=tuple(replace(first, id=f"{i}", case=case) for i, case in enumerate(shared)))
+    assert run_text(alike).splitlines()[1].split()[:2] == ["case", "a"]

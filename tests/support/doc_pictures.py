@@ -147,9 +147,15 @@ def take_pages(chromium: Any, store: Path, folder: Path | None) -> dict[str, str
             digests[name] = _read_page(page, address)
             if folder is not None:
                 page.wait_for_timeout(800)  # charts and sparklines come late
-                _save(page.screenshot(), folder / f"{name}.png")
+                _save(page.screenshot(clip=_content(page)), folder / f"{name}.png")
         context.close()
     return digests
+
+
+def _content(page: Any) -> dict[str, float]:
+    """The part of the window that a page fills: below a short one are its foot, with the store's path, and nothing."""
+    ends = page.evaluate("[...document.querySelectorAll('main *')].map(e => e.getBoundingClientRect().bottom)")
+    return {"x": 0, "y": 0, "width": WIDTH, "height": min(HEIGHT, max(ends, default=HEIGHT) + 24)}
 
 
 def _write_report(store: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from contextlib import closing
@@ -120,6 +121,21 @@ def test_the_working_copy_is_measured_as_it_is(inside: Inside, tmp_path: Path) -
         cwd=folder,
     )
     assert narrowed.returncode == 0 and narrowed.stdout.count("mem_list") == 1, narrowed.stdout
+
+
+def test_what_is_measured_as_it_is_needs_no_repository(inside: Inside, tmp_path: Path) -> None:
+    """An unpacked sdist has none, and its file may name an address."""
+    folder = tmp_path / "project"
+    asv_project.make(folder, [1.0])
+    shutil.rmtree(folder / ".git")
+    for repo in ("http://127.0.0.1:9/project", "."):
+        asv_project.write_config(folder, {"repo": repo})
+        refused = inside("list", "asv.conf.json", cwd=folder)
+        assert refused.returncode == 2 and "--environment here measures" in refused.stderr, refused.stderr
+        listed = inside("list", "asv.conf.json", *HERE, cwd=folder)
+        assert listed.returncode == 0 and "suite.track_cost" in listed.stdout, listed.stderr
+    ran = inside("run", "asv.conf.json::track_cost", "--rounds", "1", *HERE, cwd=folder)
+    assert ran.returncode == 0 and _last_run(folder).results[0].revision is None, ran.stderr
 
 
 @pytest.mark.soak

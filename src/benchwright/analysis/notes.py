@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchwright import errors
 from benchwright.analysis.instrument_facts import FACTS, format_fact
@@ -89,7 +89,7 @@ def warnings(table: Iterable[Row]) -> list[WarningKind]:
 
 
 def failures(table: Iterable[Row]) -> list[FailureGroup]:
-    """Every failure once for each case and reason."""
+    """Every failure once for each case and reason; what was skipped for one reason in the same rounds is told once."""
     found: list[FailureGroup] = []
     for row in table:
         groups: dict[tuple[str, str, str], list[tuple[Result, Failure]]] = {}
@@ -99,7 +99,16 @@ def failures(table: Iterable[Row]) -> list[FailureGroup]:
             result, failure = members[-1]
             rounds = tuple(r.round for r, _ in members)
             found.append(FailureGroup(case=row.label, rounds=rounds, status=result.status, failure=failure))
-    return found
+    return _with_skipped_together(found)
+
+
+def _with_skipped_together(found: Iterable[FailureGroup]) -> list[FailureGroup]:
+    """The groups, where cases that were skipped alike are one: an interrupt may leave out hundreds."""
+    alike: dict[object, list[FailureGroup]] = {}
+    for place, one in enumerate(found):
+        why = (one.failure.message, one.failure.remedy, one.failure.log_tail)
+        alike.setdefault((one.rounds, *why) if one.status is Status.SKIPPED else place, []).append(one)
+    return [replace(many[0], case=list_some([one.case for one in many])) for many in alike.values()]
 
 
 def describe_failure(failed: FailureGroup) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchwright.analysis.rows import Row, show_scalar
+from benchwright.analysis.rows import Row, param_names, show_scalar
 from benchwright.records.request_metrics import are_of_requests
 
 _SAID_ELSEWHERE = frozenset([("copies", 1), ("workers", 1)])  # of the params that all share: as usual
@@ -39,10 +39,28 @@ def name_briefly(table: Sequence[Row]) -> list[str]:
 
 
 def name_cases(table: Sequence[Row]) -> list[str]:
-    """A name for each case: of addresses without the route that they all end in, where there are several."""
+    """A name for each case: of addresses without the route that they all end in, where there are several.
+
+    Params that get no column of their own (`params_in_columns`) stand behind it.
+    """
     served = [row.name for row in table if are_of_requests(row.metrics)]
     tail = _shared_route(list(dict.fromkeys(served)))
-    return [row.name.removesuffix(tail) if tail and row.name in served else row.name for row in table]
+    columns = params_in_columns(table)
+    said = [row.name if columns else row.label for row in table]
+    return [
+        row.name.removesuffix(tail) + label.removeprefix(row.name) if tail and row.name in served else label
+        for row, label in zip(table, said, strict=True)
+    ]
+
+
+def params_in_columns(table: Sequence[Row]) -> list[str]:
+    """The params that get columns: all, or none where most of the cells would be empty.
+
+    Tests of one suite have each their own parameters, and together more than any line is wide.
+    """
+    names = param_names(table)
+    filled = sum(len(row.params) for row in table)
+    return names if 2 * filled >= len(names) * len(table) else []
 
 
 def _shared_route(addresses: Sequence[str]) -> str:

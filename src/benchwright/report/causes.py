@@ -11,7 +11,7 @@ from benchwright.records.causes import Cause, causes_of
 from benchwright.records.code import CodeLinks
 from benchwright.records.findings import Finding
 from benchwright.records.request_metrics import ERRORS
-from benchwright.report.findings import SHORT, STYLES, change_text, show_list, title
+from benchwright.report.findings import SHORT, STYLES, change_text, indented, show_list, title
 from benchwright.report.hyperlinks import print_line
 from benchwright.schema.printed import envelope
 from benchwright.units import format_probability
@@ -34,7 +34,7 @@ def show_causes(console: Console, causes: Sequence[Cause]) -> None:
         head = Text(f"{printable(cause.id)}  ", style="bold")
         head.append(str(cause.lead.verdict), style=STYLES.get(cause.lead.verdict, ""))
         console.print(head.append(f"  {cause_title(cause)}"), overflow="fold")
-        console.print(Text(f"{' ' * len(cause.id)}  {about_cause(cause)}", style="dim"), overflow="fold")
+        console.print(indented(about_cause(cause), len(cause.id) + 2), overflow="fold")
 
 
 def show_grouped(console: Console, findings: Sequence[Finding]) -> None:

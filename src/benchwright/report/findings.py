@@ -22,6 +22,7 @@ from benchwright.units.numbers import cell, instant, printable, scale_of
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.padding import Padding
 
     from benchwright.records.causes import Cause
 
@@ -67,7 +68,15 @@ def show_list(console: Console, findings: Sequence[Finding]) -> None:
         head = Text(f"{printable(finding.id)}  ", style="bold")
         head.append(str(finding.verdict), style=STYLES.get(finding.verdict, ""))
         console.print(head.append(f"  {title(finding)}"), overflow="fold")
-        console.print(Text(f"{' ' * len(finding.id)}  {about(finding)}", style="dim"), overflow="fold")
+        console.print(indented(about(finding), len(finding.id) + 2), overflow="fold")
+
+
+def indented(words: str, wide: int) -> Padding:
+    """A line that begins below its heading, as do the lines in which it goes on where a terminal is narrow."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    return Padding(Text(words, style="dim"), (0, 0, 0, wide), expand=False)
 
 
 def show_finding(

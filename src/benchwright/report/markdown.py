@@ -10,9 +10,10 @@ from benchwright.analysis.leases import describe_leases
 from benchwright.analysis.machine_columns import describe_instances, instance_columns, machine_columns
 from benchwright.analysis.price_changes import describe_bases
 from benchwright.analysis.request_failures import describe_requests
-from benchwright.analysis.rows import Row, param_names, rows, show_scalar
+from benchwright.analysis.rows import Row, rows, show_scalar
 from benchwright.records import Run
 from benchwright.report import answers
+from benchwright.report.case_names import params_in_columns
 from benchwright.report.columns import columns
 from benchwright.units.numbers import printable
 from benchwright.vcs.forges import Projects
@@ -26,11 +27,11 @@ def run_markdown(run: Run, projects: Projects | None = None) -> str:
     Its commit leads to the forge that the run names, or that `projects` configure.
     """
     table = rows(run)
-    names, found = param_names(table), columns(table)
+    names, found = params_in_columns(table), columns(table)
     head = ["case", *names, *(c.heading for c in found), "rounds", "status"]
     body = [
         [
-            row.name,
+            row.name if names else row.label,
             *(show_scalar(row.params[n]) if n in row.params else "" for n in names),
             *(str(c.cells[i]) if c.cells[i] else "" for c in found),
             str(row.rounds),

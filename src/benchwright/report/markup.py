@@ -6,9 +6,9 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from benchwright.analysis.rows import Row, param_names, show_scalar
+from benchwright.analysis.rows import Row, show_scalar
 from benchwright.records import Estimate
-from benchwright.report.case_names import name_briefly, name_cases
+from benchwright.report.case_names import name_briefly, name_cases, params_in_columns
 from benchwright.report.columns import Column, columns
 from benchwright.report.svg import colour, element
 from benchwright.units.numbers import Scale, cell, ends, line_up, printable, scale_of
@@ -72,7 +72,7 @@ def pairs(title: str, lines: Mapping[str, Sequence[str]], heads: Sequence[str] =
 
 def results_table(table: Sequence[Row], *, swatches: bool = True) -> str:
     """The run's table: a line for each case, every number with its interval."""
-    names, found = param_names(table), columns(table)
+    names, found = params_in_columns(table), columns(table)
     head = "".join(map(column_head, ["case", *names]))
     head += "".join(column_head(c.title, number=True, unit=c.scale.unit) for c in found)
     head += column_head("rounds", number=True) + column_head("status")

@@ -60,7 +60,7 @@ def html_table(run: Run) -> str:
     if missing := notes.describe_missing_results(run):
         parts.append(tag("p", f"<b>{escape(missing)}</b>"))
     parts += [
-        tag("p", f"<b>{escape(noted.code)}</b> ×{noted.count}: {escape(noted.text)} <i>{escape(noted.remedy)}</i>")
+        tag("p", f"<b>{escape(noted.code)}</b> ×{noted.count}: {escape(noted.text)}{_remedy(noted.remedy)}")
         for noted in notes.warnings(table)
     ]
     parts += [
@@ -130,15 +130,7 @@ def trial_html(trial: Trial) -> str:
     """A trial's table and notes as an HTML fragment."""
     table = _table(TRIAL_HEADS, [list(line) for line, _ in trial_lines(trial)]) if trial.rows else ""
     said = [*trial_notes(trial), *([trial_rules(trial)] if trial.rows else [])]
-    changes = [
-        (
-            " ".join([row.name, *(f"{name}={show_scalar(value)}" for name, value in row.params.items())]),
-            row.effect,
-            row.verdict,
-        )
-        for row in trial.rows
-        if row.effect is not None
-    ]
+    changes = [(_label(row), row.effect, row.verdict) for row in trial.rows if row.effect is not None]
     picture = image_of(draw_ratios(changes, "treatment over control"))
     return tag("div", tag("p", f"<b>{escape(headline(trial))}</b>") + table + picture + _paragraphs(said))
 
@@ -162,6 +154,10 @@ def bisection_html(found: Bisected) -> str:
 
 def _label(row: TrialRow) -> str:
     return " ".join([row.name, *(f"{name}={show_scalar(value)}" for name, value in row.params.items())])
+
+
+def _remedy(words: str) -> str:
+    return f"; <i>{escape(words)}</i>" if words else ""
 
 
 def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
-from benchwright.analysis.rows import Row, param_names, rows, show_scalar
+from benchwright.analysis.rows import Row, rows, show_scalar
 from benchwright.records import Run, Status
 from benchwright.records.processes import PROCESSES
 from benchwright.report.ascii import emit_text, takes_unicode
-from benchwright.report.case_names import name_cases, name_shared
+from benchwright.report.case_names import name_cases, name_shared, params_in_columns
 from benchwright.report.columns import Column, columns, is_served
 from benchwright.report.sparkline import sparkline_of
 from benchwright.units.numbers import cell, line_up, printable, scale_of
@@ -194,7 +194,7 @@ def _cells(
     from rich.text import Text
 
     shown = [("case", False, [Text(printable(name)) for name in name_cases(table)])]
-    for name in param_names(table):
+    for name in params_in_columns(table):
         numeric = all(isinstance(row.params.get(name), int | float | None) for row in table)
         values = [printable(show_scalar(row.params[name])) if name in row.params else "" for row in table]
         shown.append((printable(name), numeric, [Text(value) for value in values]))

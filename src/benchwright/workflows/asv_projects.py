@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchwright import config, vcs
-from benchwright.errors import OptionError, TargetError
+from benchwright.errors import FetchError, OptionError, TargetError
 from benchwright.events import Listener, Noted, nobody
 from benchwright.execution.builds import BuiltRevision
 from benchwright.execution.builds.matrix import MatrixBuilder, ProjectMatrix
@@ -51,11 +51,17 @@ class AsvProject:
 
 
 def open_project(
-    request: Request, *, surroundings: Surroundings | None = None, repo: Path = Path(), listener: Listener = nobody
+    request: Request,
+    *,
+    surroundings: Surroundings | None = None,
+    repo: Path = Path(),
+    one_state: bool = False,
+    listener: Listener = nobody,
 ) -> AsvProject | None:
     """The project whose `asv.conf.json` is a target of the request; None where no target is one.
 
-    `repo` is another repository than the file names. What the file says that means nothing here is told.
+    `repo` is another repository than the file names. With `one_state`, what is measured as it is needs none. What the
+    file says that means nothing here is told.
     """
     named = [target for target in request.targets if is_config(target)]
     if not named:
@@ -64,10 +70,16 @@ def open_project(
         raise OptionError(f"{named[0]} is measured alone", remedy="give what else there is a command of its own")
     file = read_config(named[0])
     file.check_suite()
-    folder = _find_repository(file, listener) if repo == Path() else repo.absolute()
     params = dict(request.params)
     only = tuple(map(str, params.pop(ENVIRONMENT, ())))
-    matrix = ProjectMatrix(file=file, repository=folder, surroundings=surroundings or Surroundings(), only=only)
+    matrix = ProjectMatrix(
+        file=file, repository=repo.absolute(), surroundings=surroundings or Surroundings(), only=only
+    )
+    if one_state and matrix.is_existing:
+        matrix = replace(matrix, repository=_find_working_copy(file))
+    elif repo == Path():
+        with _naming_what_needs_none(one_state):
+            matrix = replace(matrix, repository=_find_repository(file, listener))
     if matrix.is_existing and not {*only} <= {EXISTING}:
         raise OptionError(f"{only[0]} is not built: this Python measures", remedy="leave out --param environment")
     for note in (*file.notes, *_remarks(matrix)):
@@ -122,7 +134,10 @@ def prepare_newest(project: AsvProject, listener: Listener, scratch: str = "") -
     built = builder.prepare(commit.id, retries=True)
     if built.failure is not None:
         raise TargetError(
-            built.failure.message, remedy="\n  ".join(filter(None, (built.failure.remedy, built.failure.log_tail)))
+            built.failure.message,
+            remedy="\n  ".join(
+                filter(None, (built.failure.remedy, built.failure.log_tail.rstrip(), f"or: {AS_IT_IS}"))
+            ),
         )
     return replace(built, revision=commit)
 
@@ -185,7 +200,7 @@ def _find_repository(file: AsvFile, listener: Listener) -> Path:
     """The repository of the project: around a folder, or a clone of what has no working copy here."""
     repo = file.config.repo
     folder = (file.folder / Path(repo).expanduser()).resolve()
-    is_bare = folder.is_dir() and (folder / "objects").is_dir() and (folder / "HEAD").is_file()
+    is_bare = _is_bare(folder)
     if folder.is_dir() and not is_bare:
         return open_repository(folder).root
     if not is_bare and "://" not in repo and ":" not in repo:
@@ -205,8 +220,33 @@ def _find_repository(file: AsvFile, listener: Listener) -> Path:
     return clone
 
 
+def _find_working_copy(file: AsvFile) -> Path:
+    """What is measured as it is: the project around the file, in a repository or unpacked from an archive."""
+    named = (file.folder / Path(file.config.repo).expanduser()).resolve()
+    folder = named if named.is_dir() and not _is_bare(named) else file.folder
+    try:
+        return open_repository(folder).root
+    except TargetError:
+        return folder
+
+
+@contextlib.contextmanager
+def _naming_what_needs_none(one_state: bool) -> Iterator[None]:
+    """Has an error about the repository say that `--environment here` needs none, where that is so."""
+    try:
+        yield
+    except (TargetError, FetchError) as error:
+        if not one_state:
+            raise
+        raise type(error)(error.message, remedy=f"{AS_IT_IS}, without a repository") from None
+
+
+def _is_bare(folder: Path) -> bool:
+    return (folder / "objects").is_dir() and (folder / "HEAD").is_file()
+
+
 def _take_as_it_is(project: AsvProject, scratch: str) -> BuiltRevision:
-    root = open_repository(project.matrix.repository).root
+    root = project.matrix.repository
     revision = vcs.revision(root) or Revision(vcs="", id=root.name)
     bare = BuiltRevision(revision=revision, folder=root, python=sys.executable, log=Path(os.devnull), label=EXISTING)
     whole = replace(bare, variables={CACHE_VARIABLE: scratch, SESSION_VARIABLE: os.urandom(8).hex()})

@@ -89,6 +89,6 @@ def list_project(
 
 
 def _prepare(request: Request, plan: Plan, listener: Listener, scratch: str = "") -> tuple[AsvProject, BuiltRevision]:
-    project = open_project(request, surroundings=plan.surroundings, listener=listener)
+    project = open_project(request, surroundings=plan.surroundings, one_state=True, listener=listener)
     assert project is not None
     return project, prepare_newest(project, listener, scratch)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchwright import plugins
+from benchwright import config, plugins
 from benchwright.errors import MeasureError, OptionError, TargetError
 from benchwright.execution.rounds import Plan
 from benchwright.records import Arrivals, Case, Inputs, Load, Mode, Objective
@@ -21,7 +21,6 @@ MOST_AT_ONCE = 1024  # copies, and workers of each
 MOST_SAMPLES = 10**9
 MOST_RESULTS = 1_000_000
 _REFERENCE = re.compile(r"last(~\d+)?(:.*)?|.*\.(json|jsonl|gz|parquet)")  # a place in the store, a file
-_NO_TARGET = "name a target, for example: benchwright run model.onnx; benchwright init finds some in a project"
 _ARRAYS = (".npy", ".npz")
 _MAGIC = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")  # one array; a zip file of several, or of none
 
@@ -30,7 +29,7 @@ def check(request: Request, rounds: int) -> None:
     """Refuses a request for what it says by itself."""
     load = request.load
     if not request.targets and not request.command:
-        raise TargetError("nothing to run", remedy=_NO_TARGET)
+        raise TargetError("nothing to run", remedy=_what_to_name())
     _check_dimensions(request)
     check_count("rounds", rounds, most=MOST_ROUNDS)
     check_size(_combinations(request), rounds)
@@ -47,6 +46,13 @@ def check(request: Request, rounds: int) -> None:
             holds_requests(load.trace) and all(source_of(target).name == "endpoints" for target in request.targets)
         ):
             arrivals(load)  # says what is wrong with the file
+
+
+def _what_to_name() -> str:
+    """What to do where neither the command line nor `benchwright.toml` names a target."""
+    if (file := config.nearest_file(Path.cwd())) is None:
+        return "name a target, for example: benchwright run model.onnx; benchwright init finds some in a project"
+    return f'name a target, or put some into "targets" of {file}; tests with the fixture benchmark are run by pytest'
 
 
 def check_cases(cases: Iterable[Case]) -> None:

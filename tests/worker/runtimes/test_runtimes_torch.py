@@ -336,6 +336,19 @@ def test_an_absent_device_fails(device: str, file: Path, make_case: MakeCase) ->
         _load(make_case("torch", f"{file}::Net", inputs=X, device=device))
 
 
+def test_a_build_for_the_device_without_its_driver_is_told_what_is_missing(
+    file: Path, make_case: MakeCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What PyTorch with CUDA says in a container that was not given the card."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise RuntimeError("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU")
+
+    monkeypatch.setattr(torch, "empty", refuse)
+    with pytest.raises(DeviceError, match=r"no NVIDIA driver(.|\n)*install its driver; a container is given the card"):
+        _load(make_case("torch", f"{file}::Net", inputs=X, device="cuda"))
+
+
 def test_an_unknown_precision(file: Path, make_case: MakeCase) -> None:
     with pytest.raises(LoadError, match=r"no precision 'fp8'\n  known: fp32, fp16, bf16"):
         _load(make_case("torch", f"{file}::Net", inputs=X, precision="fp8"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,17 @@ def _next_command(found: FoundProject, folder: Path) -> str:
     if active_targets(found):
         return f"{there}benchwright run"
     if tests := [one for one in found.targets if one.kind == "pytest"]:
-        return f"{there}pytest {shlex.quote(tests[0].target)}"
+        return f"{there}{_pytest_command([one.target for one in tests])}"
     if found.targets:
         return "see above what each of them lacks, or name another target: benchwright run TARGET"
     return "benchwright run model.onnx, bench.py::function or -- ./program; see benchwright run --help"
+
+
+def _pytest_command(files: Sequence[str]) -> str:
+    """What runs the benchmarks of all these files: of several, the folder that holds them, without its other tests."""
+    import os
+    import shlex
+
+    if len(files) == 1:
+        return f"pytest {shlex.quote(files[0])}"
+    return " ".join(["pytest --benchmark-only", shlex.quote(os.path.commonpath(files))]).removesuffix(" ''")

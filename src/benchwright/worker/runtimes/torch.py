@@ -129,10 +129,15 @@ def _device(torch: Any, asked: str) -> Any:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
-        raise DeviceError(
-            f"torch cannot use device {asked!r}: {reason}", remedy="a build of torch for it is needed"
-        ) from None
+        raise DeviceError(f"torch cannot use device {asked!r}: {reason}", remedy=_remedy_of(reason)) from None
     return device
+
+
+def _remedy_of(reason: str) -> str:
+    """What to do about a device: where torch knows it, the driver is missing, as in a container without the card."""
+    if "driver" in reason:
+        return "install its driver; a container is given the card when it starts: --device nvidia.com/gpu=all"
+    return "a build of torch for it is needed"
 
 
 # ---- the three kinds of model ----
