@@ -104,14 +104,16 @@ def describe_probability(story: RaceStory) -> str:
     raced = sum(one.processes >= RACED for one in works)
     if len(story.cells) == 1:
         return "the only configuration, so there was nothing to choose: give a list or a range (--batch-size 1..64)"
-    if not raced:
+    if sum(one.processes > 0 for one in works) == 1 < len(works):
+        told = "the only configuration measured so far"
+    elif not raced:
         return (
             "by one process of each: how sure that is nobody can say, as only a second process of a configuration "
             "shows what processes differ by"
         )
-    if len(works) == 1:
+    elif len(works) == 1:
         return "the only configuration that works"
-    if raced == 1:
+    elif raced == 1:
         told = f"the only configuration raced so far, with {RACED} processes and more"
     else:
         told = (
@@ -119,7 +121,7 @@ def describe_probability(story: RaceStory) -> str:
             f"with probability {format_probability(standing.probability)}"
         )
     others = len(works) - raced
-    if others and standing.beyond > 0:
+    if others and 0 < standing.beyond < 1:
         rest = "the other one is not" if others == 1 else f"none of the other {others} is"
         told += f"; with {format_probability(1 - standing.beyond)} {rest} better, by a model of what was measured"
     return told

@@ -18,6 +18,7 @@ WIDTH, HEIGHT = 560.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 26.0, 28.0, 48.0
 FEW = 30
 FEWEST = 5  # values of a round; fewer show nothing over time
+FEWEST_PRINTED = 2  # of what a task prints, of which an epoch gives one
 SLOTS = 360  # of one plot, shared by its rounds
 LATE = 0.5  # of the time; a task whose first value comes later than that is drawn from there on
 KEY_STEP = 30.0  # between two rounds in the key
@@ -71,7 +72,7 @@ def _plot(
     zero: bool,
     live: LiveValues | None = None,
 ) -> Plot | None:
-    if max((t.points for _, t in tracks), default=0) < FEWEST:
+    if max((t.points for _, t in tracks), default=0) < (FEWEST if live is None else FEWEST_PRINTED):
         return None
     late = live is not None and live.begin > LATE * live.end  # the start would leave the values no room
     across = axis((float(s) for _, t in tracks for s in t.seconds), "s", LEFT, WIDTH - RIGHT, zero=not late, log=False)
