@@ -126,7 +126,11 @@ def _marks_of_task(across: Axis, up: Axis, live: LiveValues) -> str:
 
 def _describe_marks(live: LiveValues) -> str:
     """The marks of a task's values in words."""
-    said = "; the band is the range of all rounds, the bold line their middle" if len(live.rounds) >= FOR_A_BAND else ""
+    said = ""
+    if len(live.rounds) >= FOR_A_BAND:
+        has_band = round_band(live, SLOTS // 3) is not None
+        said = "; the band is the range of all rounds, the bold line their middle"
+        said = said if has_band else "; without a band, as too few rounds ran at any one time"
     if live.left_out_until > 0:
         said += f"; the first {exact(live.left_out_until, 's')} are left out as warm-up"
     return said + (f"; {live.goal} was reached in {live.reached}" if live.goal else "")

@@ -167,7 +167,8 @@ def test_a_budget_that_is_too_small_says_what_was_given_up() -> None:
     assert 1 <= len(found.run.results) < 7
     text = str(found)
     assert "Given up: the time was over" in text and "never measured" in text
-    assert "by one process of each: how sure that is nobody can say" in text and found.probability == 0.0
+    said = ("by one process of each: how sure that is nobody can say", "the only configuration measured so far")
+    assert any(one in text for one in said) and found.probability == 0.0
     again = bw.tune(slow, batch_size="1..64", load=load, budget=2.0, resume=found.run.id)
     assert again.run.id == found.run.id
     assert [r.id for r in again.run.results][: len(found.run.results)] == [r.id for r in found.run.results]
