@@ -24,6 +24,7 @@ from benchwright.records import (
     Status,
     Target,
     Timeline,
+    Value,
     Verdict,
 )
 from benchwright.records.goals import GoalOutcome, encode_goals, goals_of
@@ -175,7 +176,7 @@ def test_values_over_time_have_a_band_over_rounds_and_their_marks() -> None:
 
 def test_what_is_said_of_a_left_out_part_is_what_the_round_says_that_leaves_out_the_most() -> None:
     """One round may be steady from the start while another is not."""
-    parts = [
+    parts: list[dict[str, Value]] = [
         {"left_out": 0, "hits": 90, "left_out_until": 0.0, "left_out_why": "steady from the start"},
         {"left_out": 48, "hits": 90, "left_out_until": 8.2, "left_out_why": "steady from there on"},
     ]

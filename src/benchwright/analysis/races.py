@@ -7,7 +7,7 @@ at its end, from a file, and on a page.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 
@@ -72,7 +72,9 @@ class RacedCell:
     processes: int
     first: int | None  # the blocks of its first and last process; None: none
     last: int | None
-    row: Row | None  # what its processes say together; None: nothing was measured
+    row: Row | None = field(
+        repr=False
+    )  # what its processes say together, every call of them; None: nothing was measured
     estimates: tuple[Estimate, ...] = ()  # of the goals, then of the bounds, as the race judges them
     leave_reason: str = ""  # worse, bound, failed, not promising
 

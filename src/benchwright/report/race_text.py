@@ -151,6 +151,8 @@ def _open_ends(story: RaceStory) -> list[str]:
     unmeasured = [one for one in story.cells if one.state is CellState.UNMEASURED]
     racing_on = [one for one in story.cells if one.state in (CellState.ALIKE, CellState.RACING, CellState.LEADS)]
     found = []
+    if len(story.terms.goals) > 1 and len(story.front) > 1:
+        found.append("with more processes some may leave the front")
     if len(racing_on) > 1:
         found.append(f"{len(racing_on)} were still in the race")
     if unmeasured:
