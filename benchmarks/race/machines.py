@@ -54,13 +54,17 @@ class Machine:
             bounds = (math.exp(self.truth.bounded[cell] + self._off[at] + self._beside[at]),)
         return RaceOutcome(goals=(math.exp(self.truth.goal[cell] - self._off[at]),), bounds=bounds)
 
+    def again(self) -> Machine:
+        """The same machine before its first process, for another search."""
+        return Machine(self.truth, self._off, self._beside)
+
     def chosen(self, cell: int | None) -> Chosen:
         """A choice without a stated probability."""
         return Chosen(cell=cell, processes=self.count, loss=self.truth.loss(cell, WITHIN))
 
 
 def machines(make: Make, profile: Profile, count: int, seed: int) -> Iterator[Machine]:
-    """Seeded machines, each with a surface of its own. The same again for every search that is to be compared."""
+    """Seeded machines, each with a surface of its own, in an order that does not depend on how many are asked for."""
     for begin in range(0, count, _TOGETHER):
         rng = np.random.default_rng((seed, begin))
         off = processes(profile, rng, _TOGETHER, MOST)

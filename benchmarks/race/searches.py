@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from race.machines import WITHIN, Chosen, Machine
@@ -24,13 +24,28 @@ _PLACES = {cell: at for at, cell in enumerate(CELLS)}
 
 def ours(machine: Machine, seed: int, stop: int | None = None) -> Chosen:
     """A race until it is decided, or until `stop` processes have run, as when somebody presses Ctrl-C."""
+    told = _race(machine, seed, stop)
+    return next(told) if stop is not None else list(told)[-1]
+
+
+def ours_and_stopped(machine: Machine, seed: int, stop: int) -> tuple[Chosen, Chosen | None]:
+    """A race until it is decided, and what it said after `stop` processes: there Ctrl-C is pressed, or time is over.
+
+    To be asked changes nothing in a race. None where it was decided before.
+    """
+    *stopped, decided = _race(machine, seed, stop)
+    return decided, stopped[0] if stopped else None
+
+
+def _race(machine: Machine, seed: int, stop: int | None) -> Iterator[Chosen]:
+    """What a race says after `stop` processes, in the middle of a block or not, and at its end."""
     race = Race(DIMENSIONS, CELLS, _rules(machine, seed))
     while block := race.propose():
         for cell in block:
             race.record(cell, machine.run(cell))
-            if stop is not None and machine.count >= stop:
-                return _told(machine, race.standing())
-    return _told(machine, race.standing())
+            if machine.count == stop:
+                yield _told(machine, race.standing())
+    yield _told(machine, race.standing())
 
 
 def exhaustive(machine: Machine, seed: int, rounds: int = 5) -> Chosen:

@@ -24,6 +24,7 @@ from benchwright.records import (
     Status,
     Target,
     Timeline,
+    Value,
     Verdict,
 )
 from benchwright.records.goals import GoalOutcome, encode_goals, goals_of
@@ -171,3 +172,14 @@ def test_values_over_time_have_a_band_over_rounds_and_their_marks() -> None:
     assert band.seconds[-1] == 14.0  # which half of the rounds have reached
     (two,) = rows(_run("a", _rounds([10.0, 12.0])))
     assert round_band(live_values(two)[0], 30) is None
+
+
+def test_what_is_said_of_a_left_out_part_is_what_the_round_says_that_leaves_out_the_most() -> None:
+    """One round may be steady from the start while another is not."""
+    parts: list[dict[str, Value]] = [
+        {"left_out": 0, "hits": 90, "left_out_until": 0.0, "left_out_why": "steady from the start"},
+        {"left_out": 48, "hits": 90, "left_out_until": 8.2, "left_out_why": "steady from there on"},
+    ]
+    run = [replace(_result(n, 3.0), details={"log": {"speed": part}}) for n, part in enumerate(parts)]
+    (said,) = goals.describe_left_out(rows(_run("a", run)))
+    assert said.endswith("the first 0 to 48 of 90 values (0 s to 8.20 s) left out: steady from there on")

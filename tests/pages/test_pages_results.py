@@ -16,7 +16,7 @@ from benchwright.errors import StoreError
 from benchwright.pages.distributions import distributions
 from benchwright.pages.results import AGED, FOLDED, result_view
 from benchwright.pages.runs import run_view, runs_page
-from benchwright.records import Objective, Run, Samples, Status, Timeline, Value
+from benchwright.records import Objective, ResultWarning, Run, Samples, Status, Timeline, Value
 from benchwright.records.goals import GoalOutcome, encode_goals
 from benchwright.report.html import html_page
 from benchwright.report.markup import escape
@@ -63,6 +63,18 @@ def test_a_training_shows_its_rounds_as_a_band_and_says_what_its_numbers_leave_o
     assert said[1].startswith("Warm-up of ") and "the first 2 of 9 values" in said[1]
     page = html_page([run])
     assert all(escape(line) in page for line in said)
+
+
+def test_a_kind_of_warning_is_shown_once_with_the_range_of_its_numbers(kept: Keep) -> None:
+    run = project.run(0)
+    seen = [
+        ResultWarning(code="busy-machine", seen=f"others took {140 + i} % of a core", remedy="wait") for i in range(3)
+    ]
+    results = [replace(one, warnings=(w,)) for one, w in zip(run.results[:3], seen, strict=True)]
+    archive = kept([replace(run, results=tuple(results))])
+    [warned] = run_view(archive, run.id).warned
+    assert warned.warning.seen == "others took 140 to 142 % of a core (3 times)"
+    assert warned.warning.remedy == "wait" and warned.count == len(warned.cases) >= 1
 
 
 def test_the_bin_of_equal_calls_is_wide_enough_for_an_axis() -> None:

@@ -156,12 +156,13 @@ def _describe_part(parts: Sequence[object]) -> str:
         return ""
     counts, hits = ([part[key] for part in told if isinstance(part.get(key), int)] for key in ("left_out", "hits"))
     untils = [u for part in told if isinstance(u := part.get("left_out_until"), int | float)]
-    whys = list(dict.fromkeys(str(part.get("left_out_why", "")) for part in told))
+    most = max(told, key=lambda part: part["left_out"])  # a round that leaves out nothing may be steady from the start
+    why = str(most.get("left_out_why", ""))
     until = f" ({_span([format_value(u, 's') for u in (min(untils), max(untils))])})" if untils else ""
     if not max(counts):
-        return f"none of {_span([f'{n:,}' for n in (min(hits), max(hits))])} values left out: {whys[0]}"
+        return f"none of {_span([f'{n:,}' for n in (min(hits), max(hits))])} values left out: {why}"
     of = f" of {_span([f'{n:,}' for n in (min(hits), max(hits))])}" if hits else ""
-    return f"the first {_span([f'{n:,}' for n in (min(counts), max(counts))])}{of} values{until} left out: {whys[0]}"
+    return f"the first {_span([f'{n:,}' for n in (min(counts), max(counts))])}{of} values{until} left out: {why}"
 
 
 def _span(ends: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ at its end, from a file, and on a page.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 
@@ -72,7 +72,9 @@ class RacedCell:
     processes: int
     first: int | None  # the blocks of its first and last process; None: none
     last: int | None
-    row: Row | None  # what its processes say together; None: nothing was measured
+    row: Row | None = field(
+        repr=False
+    )  # what its processes say together, every call of them; None: nothing was measured
     estimates: tuple[Estimate, ...] = ()  # of the goals, then of the bounds, as the race judges them
     leave_reason: str = ""  # worse, bound, failed, not promising
 
@@ -310,11 +312,12 @@ def explain_exit(gone: Exit, terms: RaceTerms, leader: int | None = None) -> str
     after = f"after {gone.processes} process{'es' * (gone.processes != 1)}"
     if gone.reason == BOUND and gone.bound is not None:
         bound = describe_bound(terms.bounds[gone.bound])
-        return f"breaks {bound} by {_share(gone.least)} at least, {after}"
+        return f"breaks {bound} by {show_excess(gone.least)} at least, {after}"
     if gone.reason == WORSE:
         beside = f" than {terms.label(gone.beside)}" if gone.beside is not None else ""
         beside = " than the winner" if gone.beside is not None and gone.beside == leader else beside
-        return f"{_share(gone.least)} worse at least{beside}, {after}"
+        of = f" in {terms.goals[gone.goal].metric}" if gone.goal is not None else ""
+        return f"{show_excess(gone.least)} worse at least{of}{beside}, {after}"
     seen = after if gone.processes else "never measured"
     return f"not promising by what was measured around it, {seen}"
 
@@ -326,7 +329,8 @@ def describe_bound(bound: RaceBound, unit: str = "") -> str:
     return f"{bound.metric} {bound.relation} {format_value(bound.limit, bound.unit or unit or unit_of(bound.metric))}"
 
 
-def _share(share: float) -> str:
+def show_excess(share: float) -> str:
+    """By how much something lies beyond something else: `12 %`, and from twice as much on `2.5 times`."""
     return f"{100 * share:.2g} %" if share < 1 else f"{1 + share:.2g} times"
 
 

@@ -38,6 +38,7 @@ CORNERS: dict[int, list[tuple[float, float]]] = {
 }
 
 Indexed = tuple[int, Row, WeightedLatencies]
+FEWEST_CALLS = 5  # that have percentiles; of fewer, such as the rounds of a training, the distribution shows each
 
 
 def distribution(table: Sequence[Row]) -> Plot | None:
@@ -62,7 +63,7 @@ def distribution(table: Sequence[Row]) -> Plot | None:
 
 def percentiles(table: Sequence[Row]) -> Plot | None:
     """Latency against the percentile, on an axis that gives each further nine the same room."""
-    known = [(i, row, found) for i, row, found in _rows_with_calls(table) if found.total > 1]
+    known = [(i, row, found) for i, row, found in _rows_with_calls(table) if found.total >= FEWEST_CALLS]
     if not known:
         return None
     most = max(found.total for _, _, found in known)

@@ -70,7 +70,7 @@ def front_text(story: RaceStory, width: int = 80, height: int = 14) -> str:
     for letter, one in zip(letters_of(len(shown)), shown, strict=True):
         mark = "◆" if one.number in drawn.front else " "
         lines.append(f"  {letter} {mark} {printable(one.label)}{_standing(one)}")
-    lines.append(f"  ◆ on the Pareto front: no other is better in both {up} and {across}")
+    lines.append(f"  ◆ on the Pareto front by their values: no other is better in both {up} and {across}")
     return "\n".join(lines)
 
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from benchwright import schema
-from benchwright.analysis.races import CellState, RacedCell, RaceEnding, RaceStory, describe_bound
+from benchwright.analysis.races import CellState, RacedCell, RaceEnding, RaceStory, describe_bound, show_excess
 from benchwright.records import Metric
 from benchwright.records.races import show_setting
 from benchwright.report.columns import SHOWN
 from benchwright.report.table import emit
 from benchwright.schema.printed import envelope
-from benchwright.stats.race import BOUND, FAILED, NOT_PROMISING, WORSE
+from benchwright.stats.race import BOUND, FAILED, NOT_PROMISING, RACED, WORSE
 from benchwright.units import format_probability, format_value
 from benchwright.units.numbers import Scale, cell, line_up, printable, scale_of
 
@@ -74,7 +74,8 @@ def answer_lines(story: RaceStory) -> Iterator[str]:
         yield from without_winner(story)
     elif len(terms.goals) > 1:
         front = _count(len(story.front), "configuration")
-        yield f"On the front: {front} that nothing beats in all {len(terms.goals)} goals"
+        every = "both goals" if len(terms.goals) == 2 else f"all {len(terms.goals)} goals"
+        yield f"On the front: {front} that nothing is shown to beat in {every}"
         yield from (f"  {_describe(story, one)}" for one in story.front)
     elif winner is not None:
         yield f"Winner: {_describe(story, winner)}"
@@ -99,23 +100,30 @@ def command_lines(story: RaceStory) -> list[str]:
 def describe_probability(story: RaceStory) -> str:
     """How sure the winner is, in one sentence."""
     standing, terms = story.standing, story.terms
-    least = min(2, max(standing.measured, default=0))  # processes from which on a cell is judged by them alone
     works = [one for one in story.cells if one.leave_reason != FAILED]
-    raced = sum(one.processes >= least for one in works)
-    how = "that were raced" if least > 1 else "measured in one process each"
-    told = (
-        f"within {100 * terms.within:.3g} % of the best of the {_count(raced, 'configuration')} {how}, "
-        f"with probability {format_probability(standing.probability)}"
-    )
-    if raced == 1 < len(works):
-        told = f"the only configuration {'raced' if least > 1 else 'measured'} so far"
-    if raced < len(works) and standing.beyond > 0:
-        told += (
-            f"; with {format_probability(1 - standing.beyond)} none of the other {len(works) - raced} is better, "
-            "by a model of what was measured"
-        )
+    raced = sum(one.processes >= RACED for one in works)
     if len(story.cells) == 1:
-        told = "the only configuration, so there was nothing to choose"
+        return "the only configuration, so there was nothing to choose: give a list or a range (--batch-size 1..64)"
+    if sum(one.processes > 0 for one in works) == 1 < len(works):
+        told = "the only configuration measured so far"
+    elif not raced:
+        return (
+            "by one process of each: how sure that is nobody can say, as only a second process of a configuration "
+            "shows what processes differ by"
+        )
+    elif len(works) == 1:
+        return "the only configuration that works"
+    elif raced == 1:
+        told = f"the only configuration raced so far, with {RACED} processes and more"
+    else:
+        told = (
+            f"within {100 * terms.within:.3g} % of the best of the {raced} configurations that were raced, "
+            f"with probability {format_probability(standing.probability)}"
+        )
+    others = len(works) - raced
+    if others and 0 < standing.beyond < 1:
+        rest = "the other one is not" if others == 1 else f"none of the other {others} is"
+        told += f"; with {format_probability(1 - standing.beyond)} {rest} better, by a model of what was measured"
     return told
 
 
@@ -143,6 +151,8 @@ def _open_ends(story: RaceStory) -> list[str]:
     unmeasured = [one for one in story.cells if one.state is CellState.UNMEASURED]
     racing_on = [one for one in story.cells if one.state in (CellState.ALIKE, CellState.RACING, CellState.LEADS)]
     found = []
+    if len(story.terms.goals) > 1 and len(story.front) > 1:
+        found.append("with more processes some may leave the front")
     if len(racing_on) > 1:
         found.append(f"{len(racing_on)} were still in the race")
     if unmeasured:
@@ -171,11 +181,14 @@ def without_winner(story: RaceStory) -> Iterator[str]:
         unit = story.units.get(bound.metric, "")
         yield (
             f"  {describe_bound(bound, unit)} rules out {miss.cells} of {len(story.cells)}; the nearest is "
-            f"{terms.label(miss.nearest)} with {format_value(miss.value.point, unit)}, "
-            f"{100 * miss.beyond:.3g} % beyond it"
+            f"{terms.label(miss.nearest)} with {format_value(miss.value.point, unit)}, {_beyond(miss.beyond)}"
         )
     if failed:
         yield f"  {len(failed)} failed"
+
+
+def _beyond(share: float) -> str:
+    return f"{100 * share:.3g} % beyond it" if share < 1 else f"{show_excess(share)} the bound"
 
 
 def _describe(story: RaceStory, one: RacedCell) -> str:

@@ -18,6 +18,7 @@ WIDTH, HEIGHT = 560.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 26.0, 28.0, 48.0
 FEW = 30
 FEWEST = 5  # values of a round; fewer show nothing over time
+FEWEST_PRINTED = 2  # of what a task prints, of which an epoch gives one
 SLOTS = 360  # of one plot, shared by its rounds
 LATE = 0.5  # of the time; a task whose first value comes later than that is drawn from there on
 KEY_STEP = 30.0  # between two rounds in the key
@@ -71,7 +72,7 @@ def _plot(
     zero: bool,
     live: LiveValues | None = None,
 ) -> Plot | None:
-    if max((t.points for _, t in tracks), default=0) < FEWEST:
+    if max((t.points for _, t in tracks), default=0) < (FEWEST if live is None else FEWEST_PRINTED):
         return None
     late = live is not None and live.begin > LATE * live.end  # the start would leave the values no room
     across = axis((float(s) for _, t in tracks for s in t.seconds), "s", LEFT, WIDTH - RIGHT, zero=not late, log=False)
@@ -125,7 +126,11 @@ def _marks_of_task(across: Axis, up: Axis, live: LiveValues) -> str:
 
 def _describe_marks(live: LiveValues) -> str:
     """The marks of a task's values in words."""
-    said = "; the band is the range of all rounds, the bold line their middle" if len(live.rounds) >= FOR_A_BAND else ""
+    said = ""
+    if len(live.rounds) >= FOR_A_BAND:
+        has_band = round_band(live, SLOTS // 3) is not None
+        said = "; the band is the range of all rounds, the bold line their middle"
+        said = said if has_band else "; without a band, as too few rounds ran at any one time"
     if live.left_out_until > 0:
         said += f"; the first {exact(live.left_out_until, 's')} are left out as warm-up"
     return said + (f"; {live.goal} was reached in {live.reached}" if live.goal else "")

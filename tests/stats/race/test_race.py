@@ -312,6 +312,33 @@ def test_two_goals_give_a_front() -> None:
     assert {CELLS.index(("a", 1.0, 1.0)), CELLS.index(("a", 32.0, 4.0))} <= set(standing.front)
 
 
+def test_what_is_as_good_in_one_goal_and_worse_in_the_other_is_not_on_the_front() -> None:
+    """The second goal differs by a hundredth of what does not matter, against the first."""
+    goals = (Goal(metric="throughput", higher=True), Goal(metric="memory", higher=False))
+    rng = np.random.default_rng(4)
+
+    def run(cell: int) -> RaceOutcome:
+        return RaceOutcome(goals=(float(1 + cell) * math.exp(0.01 * rng.normal()), 100.0 + 0.02 * cell))
+
+    cells = [(name,) for name in "abc"]
+    standing = finish(Race((Dimension(name="x", values=("a", "b", "c")),), cells, RaceRules(goals=goals)), run)
+    assert standing.front == (2,) and set(standing.exits) == {0, 1}
+    assert all(gone.reason == WORSE and gone.goal == 0 for gone in standing.exits.values())
+
+
+def test_of_one_process_each_nothing_is_stated() -> None:
+    """What processes differ by shows when a cell is measured again: before that nobody knows how sure a leader is."""
+    race = Race(SPACE[:1], [("a",), ("b",)], RaceRules(goals=FASTER))
+    for cell in race.propose():
+        race.record(cell, RaceOutcome(goals=(1.0 + cell,)))
+    standing = race.standing()
+    assert standing.measured == (1, 1) and standing.leader == 1
+    assert standing.probability == 0.0 and standing.overall == 0.0 and not standing.exits
+    for cell in race.propose():
+        race.record(cell, RaceOutcome(goals=(1.01 + cell,)))
+    assert race.standing().probability > 0.9
+
+
 def test_a_race_told_again_comes_to_the_same_numbers() -> None:
     """Also one that was judged after every process, so that its fits began elsewhere on the way."""
     race, again = (Race(SPACE, CELLS, RaceRules(goals=FASTER, within=0.001)) for _ in range(2))

@@ -89,6 +89,16 @@ def test_a_large_space_takes_a_fifth_of_the_matrix_at_most_unless_more_was_asked
     assert Race(dimensions, cells, RaceRules(goals=FASTER, most=9000)).most == 1500
 
 
+def test_what_a_few_noisy_processes_scatter_by_is_not_taken_for_less() -> None:
+    """Twice each of four cells: a thought from before that weighed as much as these would halve the variance."""
+    rng = np.random.default_rng(5)
+    cells, blocks = np.tile(np.arange(4, dtype=np.intp), 2), np.repeat(np.arange(2, dtype=np.intp), 4)
+    scales = [
+        fit_levels(Measured(cells=cells, blocks=blocks, values=0.1 * rng.normal(size=8))).scale for _ in range(60)
+    ]
+    assert np.mean(np.square(scales)) > 0.2 * 0.1**2  # the machine is thought to have done the rest; it was 0.07
+
+
 def test_what_cells_have_alone_is_not_taken_for_noise() -> None:
     """Cells that differ by 1 % on their own, with hardly any noise: cells not measured may differ by as much."""
     rng = np.random.default_rng(8)

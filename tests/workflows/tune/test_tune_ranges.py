@@ -44,6 +44,7 @@ def test_max_is_the_number_of_cpus() -> None:
     ("text", "why"),
     [
         ("64..1", "goes down"),
+        ("1..", "a range with one end"),
         ("0..8", "above zero"),
         ("1..8:0", "no step above zero"),
         ("1..8:-1", "no step above zero"),

@@ -99,6 +99,7 @@ def test_it_prints_shows_in_a_notebook_and_makes_a_data_frame() -> None:
     assert list(frame["batch_size"]) == [1, 2] and list(frame["standing"]) == ["left", "leads"]
     assert frame["throughput"][1] == pytest.approx(2000)
     assert repr(found) == f"<TunedRace {found.run.id}: 2 configurations, {len(found.run.results)} results>"
+    assert len(repr(found.winner)) < 1000  # a notebook shows it: not every call of every process
 
 
 def test_two_goals_give_a_front_and_no_sum() -> None:
@@ -140,7 +141,7 @@ def test_without_a_feasible_case_it_says_which_objective_and_how_far_the_nearest
     assert not found.ok and found.winner is None and found.command == ()
     text = str(found)
     assert "No configuration keeps every objective" in text
-    assert "latency_p99 < 1.00 ms rules out 4 of 4" in text and "latency=2ms with 2.00 ms, 100 % beyond it" in text
+    assert "latency_p99 < 1.00 ms rules out 4 of 4" in text and "latency=2ms with 2.00 ms, 2 times the bound" in text
     with pytest.raises(OptionError, match="no winner to export"):
         found.export("config.toml")
 
@@ -167,7 +168,8 @@ def test_a_budget_that_is_too_small_says_what_was_given_up() -> None:
     assert 1 <= len(found.run.results) < 7
     text = str(found)
     assert "Given up: the time was over" in text and "never measured" in text
-    assert "measured in one process each" in text or "the only configuration measured so far" in text
+    said = ("by one process of each: how sure that is nobody can say", "the only configuration measured so far")
+    assert any(one in text for one in said) and found.probability == 0.0
     again = bw.tune(slow, batch_size="1..64", load=load, budget=2.0, resume=found.run.id)
     assert again.run.id == found.run.id
     assert [r.id for r in again.run.results][: len(found.run.results)] == [r.id for r in found.run.results]

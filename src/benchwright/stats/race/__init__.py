@@ -1,5 +1,6 @@
 """A race for the best case of a space under noise. `race` decides what to measure next; see there for the method."""
 
+from benchwright.stats.race.judgement import RACED
 from benchwright.stats.race.race import Race
 from benchwright.stats.race.records import (
     BOUND,
@@ -29,6 +30,7 @@ __all__ = [
     "INFEASIBLE",
     "MEASUREMENTS",
     "NOT_PROMISING",
+    "RACED",
     "WORSE",
     "Bound",
     "Cell",

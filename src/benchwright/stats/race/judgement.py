@@ -26,6 +26,9 @@ from benchwright.stats.race.surface import Surface
 Truths = npt.NDArray[np.bool_]
 
 RACED = 2  # processes from which on a cell is judged without the model
+# Degrees of freedom that are granted to what is beyond doubt: its quantiles lie so far out that with two of a cell even
+# one that is ten times slower would stay. What is stated of the leader does not rest on who has left.
+_KNOWN = 3.0
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
@@ -50,11 +53,12 @@ class Judgement:
     doubts: Array  # that a cell is better than the leaders by more than does not matter, and feasible
     feasible: Array  # the probability that a cell keeps all bounds, or nearly
     is_raced: Truths
+    is_repeated: bool = True  # whether any cell has two processes: else nobody knows what processes differ by
 
     @property
     def probability(self) -> float:
-        """That the leaders are as good as the best of all raced cells."""
-        if not self.leaders:
+        """That the leaders are as good as the best of all raced cells; nothing is stated of one process each."""
+        if not self.leaders or not self.is_repeated:
             return 0.0
         sure = float(np.prod(1.0 - self.doubts[self.is_raced]))
         return sure * float(np.min(self.feasible[list(self.leaders)]))
@@ -62,6 +66,8 @@ class Judgement:
     @property
     def beyond(self) -> float:
         """That one of the others is better."""
+        if not self.is_repeated:
+            return 1.0
         return 1.0 - float(np.prod(1.0 - self.doubts[~self.is_raced]))
 
 
@@ -75,7 +81,7 @@ def judge_cells(rules: RaceRules, known: Sequence[Knowledge], chances: Array, fa
     margin = math.log1p(rules.within)
     feasible, desirable = (_chance_of_keeping(bounds, is_raced, slack) for slack in (margin, -margin))
     feasible[list(failed)] = 0.0
-    leaders = _leaders(goals, np.flatnonzero(is_raced & (feasible >= 0.5)))
+    leaders = _leaders(goals, np.flatnonzero(is_raced & (feasible >= 0.5)), margin)
     if not leaders:
         return Judgement(leaders=(), doubts=feasible * chances, feasible=feasible, is_raced=is_raced)
     doubts = np.ones(len(chances))
@@ -87,12 +93,14 @@ def judge_cells(rules: RaceRules, known: Sequence[Knowledge], chances: Array, fa
         doubts=doubts * desirable * chances,
         feasible=feasible,
         is_raced=is_raced,
+        is_repeated=bool(counts.max() >= RACED),
     )
 
 
-def _leaders(goals: Sequence[Knowledge], able: npt.NDArray[np.intp]) -> tuple[int, ...]:
+def _leaders(goals: Sequence[Knowledge], able: npt.NDArray[np.intp], margin: float) -> tuple[int, ...]:
     """The cell whose level is the highest less two standard errors, so that luck with few processes does not lead; of
-    several goals all cells whose levels no other surpasses in each."""
+    several goals all cells whose levels no other surpasses: in each, or in one by more than does not matter while it
+    is as good in the rest."""
     if not len(able):
         return ()
     at = [np.searchsorted(goal.levels.cells, able) for goal in goals]
@@ -100,8 +108,11 @@ def _leaders(goals: Sequence[Knowledge], able: npt.NDArray[np.intp]) -> tuple[in
         levels = goals[0].levels
         return (int(able[np.argmax(levels.means[at[0]] - 2.0 * np.sqrt(levels.absolute[at[0]]))]),)
     levels_of = np.stack([goal.levels.means[place] for goal, place in zip(goals, at, strict=True)], axis=1)
-    surpassed = np.all(levels_of[None, :, :] > levels_of[:, None, :], axis=2).any(axis=1)
-    return tuple(int(cell) for cell in able[~surpassed])
+    ahead = levels_of[None, :, :] - levels_of[:, None, :]  # of each cell, how far each other is ahead in each goal
+    in_each = np.all(ahead > 0.0, axis=2).any(axis=1)
+    in_one = (np.any(ahead > margin, axis=2) & np.all(ahead > -margin, axis=2)).any(axis=1)
+    surpassed = in_each | in_one
+    return tuple(int(cell) for cell in able[~(in_each if surpassed.all() else surpassed)])
 
 
 def _better(goal: Knowledge, leader: int, is_raced: Truths, within: float) -> Array:
@@ -137,20 +148,26 @@ def _chance_of_keeping(bounds: Sequence[Knowledge], is_raced: Truths, slack: flo
 def find_exits(rules: RaceRules, known: Sequence[Knowledge], leaders: Sequence[int]) -> dict[int, Exit]:
     """The cells that are worse than a leader, or break a bound, beyond doubt."""
     goals, bounds = known[: len(rules.goals)], known[len(rules.goals) :]
-    levels = goals[0].levels
+    levels, margin = goals[0].levels, math.log1p(rules.within)
     reach = np.array(
         [
             _reach(rules.error, len(goals[0].surface.means), *of)
-            for of in zip(levels.counts, levels.freedom, strict=True)
+            for of in zip(levels.counts, levels.freedom + _KNOWN, strict=True)
         ]
     )
     exits: dict[int, Exit] = {}
     for leader in leaders:
-        least = np.min([_worse_by(goal.levels, leader, reach) for goal in goals], axis=0)
-        for at in np.flatnonzero((least > 0.0) & (levels.counts >= RACED)):
-            cell, share = int(levels.cells[at]), -math.expm1(-float(least[at]))
-            if cell not in exits or exits[cell].least < share:
-                exits[cell] = Exit(reason=WORSE, processes=int(levels.counts[at]), beside=leader, least=share)
+        worse = np.array([_worse_by(goal.levels, leader, reach) for goal in goals])
+        least, most = np.min(worse, axis=0), np.max(worse, axis=0)
+        # Of two goals and more: worse in each, or in one by more than does not matter and as good at most in the rest.
+        is_worse = (least > 0.0) | ((most > margin) & (least > -margin))
+        for at in np.flatnonzero(is_worse & (levels.counts >= RACED)):
+            cell, share = int(levels.cells[at]), -math.expm1(-float(least[at] if least[at] > 0.0 else most[at]))
+            if cell not in leaders and (cell not in exits or exits[cell].least < share):
+                goal = None if least[at] > 0.0 else int(np.argmax(worse[:, at]))
+                exits[cell] = Exit(
+                    reason=WORSE, processes=int(levels.counts[at]), beside=leader, least=share, goal=goal
+                )
     for number, bound in enumerate(bounds):
         beyond = bound.levels.means - reach * np.sqrt(bound.levels.absolute + bound.usual)
         for at in np.flatnonzero(beyond > 0.0):

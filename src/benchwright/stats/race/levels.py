@@ -22,7 +22,7 @@ from benchwright.stats.race.conditions import TAILS, WALK, Array, Course, Indice
 _STEPS = 8
 _ANYWHERE = 10.0  # standard deviation that a level may have around all others, where nothing else tells
 _SMALLEST = 0.005  # scale of the rest that is thought of first; a deterministic metric has none
-_PRIOR = 4.0  # processes that this thought is worth
+_PRIOR = 1.0  # processes that this thought is worth: of a few noisy cells more would state what nobody knows
 _RIDGE = 1e-6
 _OWN = 6.0  # processes that a cell's scale is worth before its own count
 _LOOSE = 1e-6  # how much two blocks have to do with each other at first

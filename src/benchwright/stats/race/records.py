@@ -88,6 +88,7 @@ class Exit:
     beside: int | None = None  # the cell that it is worse than, or whose failure tells about it
     least: float = 0.0  # worse by at least this share, or this far beyond the limit
     bound: int | None = None  # which of the rules' bounds
+    goal: int | None = None  # which of several goals it is worse in, while it is as good at most in the others
     told: str = ""  # a failure's own words
 
 

@@ -12,6 +12,7 @@ from benchwright.workflows import arguments
 
 MOST_VALUES = 1000  # of one dimension
 _RANGE = re.compile(r"(?P<low>[^.:,\s]+(?:\.\d+)?)\.\.(?P<high>[^:,\s]+?)(?::(?P<step>[^:,\s]+))?")
+_HALF = re.compile(r"\d+\.\.|\.\.\d+")
 
 
 def expand(text: str, flag: str) -> str:
@@ -35,6 +36,8 @@ def expand_values(name: str, text: str, flag: str) -> list[Scalar]:
 def _expand_item(item: str, flag: str) -> Iterable[str]:
     match = _RANGE.fullmatch(item)
     if match is None:
+        if _HALF.fullmatch(item):
+            raise OptionError(f"{flag}: {item!r} is a range with one end", remedy=f"write {flag} 1..64 or 1..max")
         return [item]
     low, high = (_number(match[name], item, flag) for name in ("low", "high"))
     step = None if match["step"] is None else _number(match["step"], item, flag)
