@@ -85,6 +85,7 @@ class WorkerCopy:
     phase: str = "starting"
     ready: dict[str, Any] = field(default_factory=dict)
     measured: Frame | None = None
+    known: dict[str, Any] = field(default_factory=dict)  # what it found so far, which is kept if it is cut off
 
 
 class _BrokenError(Exception):
@@ -219,6 +220,9 @@ class Attempt:
         if message.kind == "live":  # a word from what is measured, while it is measured
             self._on_phase(str(message.data["text"]))
             return
+        if message.kind == "known":
+            copy.known = message.data["details"]
+            return
         if copy.phase != _BEFORE[message.kind]:
             raise ChannelError(f"the worker sent {message.kind!r} while it was {copy.phase}", remedy=_OUT_OF_TURN)
         copy.phase = message.kind
@@ -244,18 +248,21 @@ class Attempt:
         return AttemptOutcome(status=Status.OK, answers=tuple(answers), observation=self._observation, log_tail=tail)
 
     def _break_off(self, status: Status, failure: Failure, guilty: WorkerCopy | None = None) -> AttemptOutcome:
+        from benchwright.execution import searches
+
         self._stop_watching()  # what was seen until now counts
         for copy in self._copies:
             copy.worker.end(0)
         teller = guilty or next(iter(self._copies), None)
         tail = hide_key(teller.worker.log_tail().strip(), self._case.target.options) if teller else ""
-        told = replace(self._blame_memory_limit(failure, guilty), log_tail=tail)
+        known = teller.known if teller else {}
+        told = replace(searches.add_found(self._blame_memory_limit(failure, guilty), self._case, known), log_tail=tail)
         return AttemptOutcome(
             status=status,
             failure=told,
             observation=self._observation,
             log_tail=told.log_tail,
-            details=guilty.ready.get("details", {}) if guilty else {},
+            details={**(guilty.ready.get("details", {}) if guilty else {}), **known},
             early=guilty is None or guilty.phase in _EARLY,
         )
 

@@ -33,11 +33,10 @@ def measured_frame(measured: MeasuredLoad, details: dict[str, Any], report: Repo
     from benchwright.machine.environment import installed_packages  # only now: nothing is timed any more
 
     data, columns = channel.pack_samples(measured.samples)
-    probes = [{"rate": p.rate, "meets": p.meets} for p in measured.probes]
     whole = {
         "samples": data,
         "gc_collections": measured.gc_collections,
-        "probes": probes,
+        "probes": schema.encode(tuple(measured.probes)),
         "rate": measured.rate,
         "details": details,
         "metrics": schema.encode(tuple(report.metrics)),

@@ -34,8 +34,8 @@ from benchwright.worker.engine.subject import Subject, calibrate_loops
 from benchwright.worker.engine.warmup import Warmup, first_call, warm_up
 
 if TYPE_CHECKING:
+    from benchwright.records.probes import RateProbe
     from benchwright.worker.engine.open_loop import OpenCalls
-    from benchwright.worker.engine.rate_search import Probe
 
 DEFAULT_DURATION = 1.0
 FEW_SLEEPS = 5  # enough to state how late this machine wakes sleepers, where nothing depends on it
@@ -47,7 +47,7 @@ class MeasuredLoad:
 
     samples: Samples
     gc_collections: int
-    probes: tuple[Probe[None], ...] = ()  # rates tried, with find_rate
+    probes: tuple[RateProbe, ...] = ()  # rates tried, with find_rate
     rate: float | None = None  # the rate that was asked of this copy
 
 
