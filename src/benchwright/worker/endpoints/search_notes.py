@@ -36,7 +36,7 @@ def _warn_unsure(search: RateProbes, best: RateProbe) -> ResultWarning:
     kept = f"the objectives held in the {best.requests:,} requests at {format_value(best.held_rate, '/s')}"
     seen = f"{kept}, which does not show with 95 % confidence that they always do"
     if best.requests >= needed:
-        remedy = f"a value is near its bound; a lower rate has room. {_ask_for(4 * search.time)}"
+        remedy = f"a value is near its bound, so plan with a lower rate; or {_ask_for(4 * search.time)}"
     else:
         whole = needed / best.held_rate / (1 - ORIENTING) / CONFIRMING
         remedy = f"that takes {needed:,} requests: {_ask_for(max(whole, 1.25 * search.time))}, or a wider --objective"
