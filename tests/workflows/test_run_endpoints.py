@@ -164,6 +164,8 @@ def test_the_highest_rate_that_keeps_the_objectives_is_found(scripted_server: Sc
     assert result.status is Status.OK
     assert 0 < points["max_rate"] < 250  # four slots of 20 ms serve 200 a second at most
     assert points["max_rate"] <= points["rate"] * 1.001  # it is what was sent
+    instants = [at for timeline in result.timelines for at in timeline.seconds]
+    assert all(0 <= at <= result.samples[0].elapsed / 1e9 for at in instants)  # of the load that is told, not of all
     search = result.details["search"]
     assert search["best_rate"] == points["max_rate"]  # type: ignore[index, call-overload]
     kept = [probe for probe in search["probes"] if probe["meets"]]  # type: ignore[index, call-overload, union-attr]

@@ -66,6 +66,7 @@ class _MeasuredData:
     gc_collections: int
     probes: tuple[RateProbe, ...]
     rate: float | None
+    began: float
     details: Mapping[str, Value]
     metrics: tuple[Metric, ...]
     timelines: tuple[Timeline, ...]

@@ -38,6 +38,7 @@ def measured_frame(measured: MeasuredLoad, details: dict[str, Any], report: Repo
         "gc_collections": measured.gc_collections,
         "probes": schema.encode(tuple(measured.probes)),
         "rate": measured.rate,
+        "began": measured.began,
         "details": details,
         "metrics": schema.encode(tuple(report.metrics)),
         "timelines": schema.encode(tuple(report.timelines)),

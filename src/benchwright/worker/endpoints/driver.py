@@ -233,17 +233,18 @@ class EndpointDriver:
 
         usual = self.client.settings
 
-        def measure(step: Load, patience: float) -> MeasuredLoad:
-            self.client.settings = replace(usual, timeout=patience)
-            guard = guard_probe(step.objectives, step.samples or 0) if step.mode is Mode.OPEN else None
-            timed = self._prepare(step, copy, warmup, guard)
-            return timed(time.perf_counter_ns() + HEAD_START)()
-
         def keep(known: Mapping[str, Value]) -> None:
             self.searched = known
             self.keep(known)
 
         def search(zero: int) -> Finish:
+            def measure(step: Load, patience: float) -> MeasuredLoad:
+                self.client.settings = replace(usual, timeout=patience)
+                guard = guard_probe(step.objectives, step.samples or 0) if step.mode is Mode.OPEN else None
+                timed = self._prepare(step, copy, warmup, guard)
+                begin = time.perf_counter_ns() + HEAD_START
+                return replace(timed(begin)(), began=max(0, begin - zero) / 1e9)
+
             probes = RateProbes(
                 load=load,
                 measure=measure,
