@@ -238,7 +238,7 @@ def test_a_search_tells_of_the_rate_that_it_found(scripted_server: ScriptedServe
 def test_a_search_for_what_cannot_be_says_so(scripted_server: ScriptedServer, tmp_path: Path) -> None:
     stage = scripted_server.play(events.stream(["a"], usage=Usage(5, 1), gaps=[0, 20]))
     bounds = tuple(Objective(metric=name, relation="<", bound=1e-4) for name in ("ttft_p50", "itl_p50"))
-    load = Load(mode=Mode.OPEN, find_rate=True, objectives=bounds, duration=6.0, warmup=0.05)
+    load = Load(mode=Mode.OPEN, find_rate=True, objectives=bounds, duration=60.0, warmup=0.05)
     result = _run(stage.url + CHAT, tmp_path, load, params={"model": ["m"], "output_tokens": [1]})
     assert result.status is Status.OK and "max_rate" not in _points(result)
     (missed,) = [warning for warning in result.warnings if warning.code == "objective-missed"]
