@@ -18,6 +18,7 @@ from benchwright.execution.attempt import Attempt
 from benchwright.execution.hosts.local import LocalHost
 from benchwright.records import Arrivals, Load, Mode, Objective, Result, Status
 from benchwright.store import open_store
+from benchwright.units import format_value
 from benchwright.worker.endpoints import client
 from endpoint_runs import make_case, run_endpoint
 from scripted import events, faults
@@ -262,7 +263,7 @@ def test_a_search_that_is_cut_off_keeps_what_it_found(scripted_server: ScriptedS
     assert outcome.status is Status.KILLED and outcome.failure is not None
     search = outcome.details["search"]
     assert search["best_rate"] > 0 and search["probes"]
-    assert f"{search['best_rate']:.3g}/s held for " in outcome.failure.message
+    assert f"{format_value(search['best_rate'], '/s')} held for " in outcome.failure.message
 
 
 def test_a_key_in_what_a_started_server_prints_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
