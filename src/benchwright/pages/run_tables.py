@@ -35,7 +35,7 @@ from benchwright.pages.shapes import (
     WarnedCases,
 )
 from benchwright.pages.speedups import SpeedUpLine, speedup_lines
-from benchwright.records import Run
+from benchwright.records import ResultWarning, Run
 from benchwright.records.costs import COSTS
 from benchwright.records.request_metrics import are_of_requests
 from benchwright.store.archive import Archive
@@ -140,7 +140,7 @@ def _make(run: Run) -> RunTable:
         measured=[(machines[id(one.environment)], milliseconds(one.started_at) * 1000) for one in run.results],
         lines=lines,
         metrics=_metric_names(lines),
-        warned=_warned(lines),
+        warned=_warned(table),
         failing=[
             FailedCase(label=line.label, result=line.results[0], failure=line.failures[0])
             for line in lines
@@ -228,15 +228,15 @@ def _metric_names(lines: Sequence[CaseLine]) -> list[str]:
     return sorted(seen, key=lambda name: (places[name], -seen[name]))
 
 
-def _warned(lines: Sequence[CaseLine]) -> list[WarnedCases]:
-    """Each warning once, with the cases it was seen in."""
-    known: dict[tuple[str, str], dict[str, None]] = {}
-    first = {(one.code, one.seen): one for line in reversed(lines) for one in reversed(line.warnings)}
-    for line in lines:
-        for warning in line.warnings:
-            known.setdefault((warning.code, warning.seen), {})[line.label] = None
+def _warned(table: Sequence[Row]) -> list[WarnedCases]:
+    """Each kind of warning once, as reports have it, with the cases that it was seen in."""
     return [
-        WarnedCases(warning=first[key], cases=[*labels][:_NAMED], count=len(labels)) for key, labels in known.items()
+        WarnedCases(
+            warning=ResultWarning(code=kind.code, seen=kind.text, remedy=kind.remedy),
+            cases=[*kind.cases][:_NAMED],
+            count=len(kind.cases),
+        )
+        for kind in notes.warnings(table)
     ]
 
 
