@@ -225,10 +225,7 @@ def _format_point(metric: Metric | None, row: Row) -> str:
     value = format_value(metric.estimate.point, metric.unit)
     if row.case.load.find_rate and (rate := row.metrics.get("max_rate")):
         return f"{value} at {format_value(rate.estimate.point, rate.unit)}"
-    if not row.case.load.find_rate:
-        return value
-    rate = row.metrics.get("rate")
-    return f"{value} at the nearest rate tried{f', {format_value(rate.estimate.point, rate.unit)}' if rate else ''}"
+    return f"{value} at the nearest rate tried" if row.case.load.find_rate else value
 
 
 def rates(table: Iterable[Row]) -> list[str]:

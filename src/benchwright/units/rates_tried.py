@@ -52,7 +52,8 @@ def _say_time(probe: RateProbe) -> str:
 
 
 def _list_values(probe: RateProbe, objectives: Sequence[Objective]) -> str:
-    return ", ".join(f"{one.metric} {_say_value(probe, one)}" for one in objectives)
+    said = ", ".join(f"{one.metric} {_say_value(probe, one)}" for one in objectives)
+    return f"{said}, times from when requests were due" if any(one.metric != "errors" for one in objectives) else said
 
 
 def _list_broken(probe: RateProbe, objectives: Sequence[Objective]) -> str:

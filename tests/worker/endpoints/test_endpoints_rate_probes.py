@@ -165,17 +165,18 @@ def test_the_longer_look_counts(probes: list[RateProbe], best: float | None) -> 
 @pytest.mark.parametrize(
     ("bound", "ends", "is_lost"),
     [
-        ("p90<100ms", [0.05] * 9 + [0.2], False),
-        ("p90<100ms", [0.2, 0.2], True),  # two of ten: the other eight cannot mend it
-        ("ttft_p90<100ms", [0.05, 0.05, 0.05], False),
-        ("ttft_p90<100ms", [0.25, 0.25], True),  # the first byte comes half way
-        ("errors<10%", [None], False),
-        ("errors<10%", [None, None], True),
-        ("itl_p99<1ms", [9.0] * 10, False),  # which nobody can tell before answers are read
+        ("p90<100ms", [0.05] * 16 + [0.2] * 4, False),
+        ("p90<100ms", [0.2] * 16, True),  # of forty: the others cannot mend it
+        ("p90<100ms", [0.2] * 15, False),  # too few to tell of
+        ("ttft_p90<100ms", [0.05] * 20, False),
+        ("ttft_p90<100ms", [0.05] * 12 + [0.25] * 5, True),  # the first byte comes half way
+        ("errors<10%", [0.05] * 12 + [None] * 4, False),
+        ("errors<10%", [0.05] * 12 + [None] * 5, True),
+        ("itl_p99<1ms", [9.0] * 40, False),  # which nobody can tell before answers are read
     ],
 )
 def test_a_probe_is_lost_when_the_rest_cannot_mend_it(bound: str, ends: list[float | None], is_lost: bool) -> None:
-    guard, log = guard_probe([objective(bound)], 10), RequestLog()
+    guard, log = guard_probe([objective(bound)], 40), RequestLog()
     for end in ends:
         entry = log.add(SECOND, 0)
         log.end[entry] = SECOND + int((end or 0.01) * SECOND)

@@ -14,6 +14,7 @@ from benchwright.worker.endpoints.request_times import ERRORS, is_timed
 from benchwright.worker.endpoints.traffic import Outcome, RequestLog
 from benchwright.worker.engine.rate_search import PERCENTILE, quantile_of
 
+FEWEST = 16  # requests of which there is something to tell
 _UNTIL_END = frozenset({"latency", "service"})
 _BETWEEN = frozenset({"itl", "tpot", "lateness"})  # of which instants of bytes say nothing
 
@@ -34,6 +35,7 @@ class ProbeGuard:
 
     rules: list[_Rule] = field(default_factory=list)
     is_lost: bool = False  # a bound is broken, whatever becomes of the rest
+    heard: int = 0
 
     def hear_end(self, traffic: RequestLog, entry: int) -> bool:
         """Takes one request that has ended; whether the probe is lost."""
@@ -45,7 +47,8 @@ class ProbeGuard:
                 instant = traffic.end[entry] if rule.by_end else traffic.first[entry]
                 bad = instant - due > rule.limit if instant else False
             rule.late += bad
-            self.is_lost = self.is_lost or rule.late > rule.allowed
+        self.heard += 1
+        self.is_lost = self.heard >= FEWEST and any(rule.late > rule.allowed for rule in self.rules)
         return self.is_lost
 
 
