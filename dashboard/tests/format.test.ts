@@ -31,6 +31,7 @@ test("a unit that is called like something of JavaScript's is a word", () => {
 test("an interval has the scale of its point", () => {
   expect(format.interval(estimate(0.0183, 0.0181, 0.0186), "s")).toBe("[18.1, 18.6]");
   expect(format.interval(estimate(0.9996, 0.9, 1.1), "s")).toBe("[0.900, 1.10]");
+  expect(format.interval(estimate(0, 0, 0.000214), "s")).toBe("[0 s, 214 µs]");
   expect(format.interval(estimate(0.0183), "s")).toBe("");
 });
 

@@ -48,6 +48,12 @@ def test_requests_are_judged_by_what_their_users_wait_for() -> None:
     assert judged_metrics(REQUESTS | {"rss_peak": "lower"})[-1] == "rss_peak"  # of a server that was started for it
 
 
+def test_a_search_is_judged_by_the_rate_it_found() -> None:
+    """Its times are those of another rate each time: one that serves more is not slower for that."""
+    assert judged_metrics({**REQUESTS, "max_rate": "higher"}) == ["max_rate"]
+    assert judged_metrics({**MODEL, "max_rate": "higher"}) == ["max_rate", "rss_peak"]
+
+
 def test_a_file_that_tells_other_times_of_requests_is_judged_by_those() -> None:
     told = {"ttft": "lower", "e2e_p50": "lower", "e2e": "lower", "e2e_p99": "lower", "tpot_p50": "lower"}
     assert judged_metrics(told) == ["ttft", "e2e_p50", "e2e_p99", "tpot_p50"]

@@ -175,9 +175,9 @@ def test_rounds_in_a_row_are_told_by_their_ends() -> None:
 @pytest.mark.parametrize(
     ("relation", "bound", "verdict"),
     [
-        ("<", 0.0, "missed (1.00 at the lowest rate tried)"),
-        ("<", 1.05, "not surely met (1.00 at the lowest rate tried)"),
-        ("<", 9.0, "met (1.00 at the lowest rate tried)"),
+        ("<", 0.0, "missed (1.00 at the nearest rate tried)"),
+        ("<", 1.05, "not surely met (1.00 at the nearest rate tried)"),
+        ("<", 9.0, "met (1.00 at the nearest rate tried)"),
     ],
 )
 def test_a_search_without_a_rate_blames_the_bound_that_was_broken(

@@ -46,6 +46,15 @@ def test_a_target_is_found(filled: SqlStore, target: str, cases: set[str]) -> No
     assert misses == []
 
 
+@pytest.mark.parametrize("target", ["http://host:1/v1/chat", "kserve:http://host:1/v1/chat", "host:1/v1/chat"])
+def test_a_served_model_is_found_by_its_address(
+    store: SqlStore, make_run: Make, make_result: Make, target: str
+) -> None:
+    store.add_run(make_run("run-1", results=(make_result("r1", case="host:1/v1/chat"),)))
+    series, _ = look_up(store, target, metrics=(), runs=5, usual=headline_metrics)
+    assert {one.case for one in series} == {"host:1/v1/chat"}
+
+
 def test_a_case_that_never_worked_has_only_misses(filled: SqlStore) -> None:
     series, misses = look_up(filled, "broken.onnx", metrics=(), runs=5, usual=headline_metrics)
     assert (series, [miss.status for miss in misses]) == ([], [Status.FAILED])

@@ -14,8 +14,11 @@ import pytest
 
 import benchwright as bw
 from benchwright.errors import BenchwrightError, LoadError
+from benchwright.execution.attempt import Attempt
+from benchwright.execution.hosts.local import LocalHost
 from benchwright.records import Arrivals, Load, Mode, Objective, Result, Status
 from benchwright.store import open_store
+from benchwright.units import format_value
 from benchwright.worker.endpoints import client
 from endpoint_runs import make_case, run_endpoint
 from scripted import events, faults
@@ -155,12 +158,19 @@ def test_a_field_that_the_server_refuses_is_left_out(scripted_server: ScriptedSe
 
 def test_the_highest_rate_that_keeps_the_objectives_is_found(scripted_server: ScriptedServer, tmp_path: Path) -> None:
     stage = scripted_server.play(events.stream(["a"], usage=Usage(5, 1), gaps=[0, 20]), slots=4)
-    load = Load(mode=Mode.OPEN, find_rate=True, duration=0.5, warmup=0.05)
+    load = Load(mode=Mode.OPEN, find_rate=True, duration=6.0, warmup=0.05)
     objective = ["ttft_p50<200ms", "errors<20%"]
     result = _run(stage.url + CHAT, tmp_path, load, params={"model": ["m"]}, objective=objective)
     points = _points(result)
     assert result.status is Status.OK
     assert 0 < points["max_rate"] < 250  # four slots of 20 ms serve 200 a second at most
+    assert points["max_rate"] <= points["rate"] * 1.001  # it is what was sent
+    instants = [at for timeline in result.timelines for at in timeline.seconds]
+    assert all(0 <= at <= result.samples[0].elapsed / 1e9 for at in instants)  # of the load that is told, not of all
+    search = result.details["search"]
+    assert search["best_rate"] == points["max_rate"]  # type: ignore[index, call-overload]
+    kept = [probe for probe in search["probes"] if probe["meets"]]  # type: ignore[index, call-overload, union-attr]
+    assert kept and all(probe["values"]["ttft_p50"] < 0.2 for probe in kept)  # type: ignore[index, call-overload]
 
 
 def test_a_key_is_sent_and_kept_nowhere(
@@ -219,7 +229,7 @@ def test_a_search_tells_of_the_rate_that_it_found(scripted_server: ScriptedServe
         Objective(metric="ttft_p50", relation="<", bound=0.06),
         Objective(metric="errors", relation="<", bound=30),
     )
-    load = Load(mode=Mode.OPEN, find_rate=True, objectives=bounds, warmup=0.05)
+    load = Load(mode=Mode.OPEN, find_rate=True, objectives=bounds, duration=6.0, warmup=0.05)
     result = _run(stage.url + CHAT, tmp_path, load, params={"model": ["m"], "output_tokens": [1]})
     assert result.status is Status.OK and _points(result)["max_rate"] > 0
     assert result.details["prepared_requests"] == result.samples[0].calls
@@ -229,11 +239,31 @@ def test_a_search_tells_of_the_rate_that_it_found(scripted_server: ScriptedServe
 def test_a_search_for_what_cannot_be_says_so(scripted_server: ScriptedServer, tmp_path: Path) -> None:
     stage = scripted_server.play(events.stream(["a"], usage=Usage(5, 1), gaps=[0, 20]))
     bounds = tuple(Objective(metric=name, relation="<", bound=1e-4) for name in ("ttft_p50", "itl_p50"))
-    load = Load(mode=Mode.OPEN, find_rate=True, objectives=bounds, warmup=0.05)
+    load = Load(mode=Mode.OPEN, find_rate=True, objectives=bounds, duration=60.0, warmup=0.05)
     result = _run(stage.url + CHAT, tmp_path, load, params={"model": ["m"], "output_tokens": [1]})
     assert result.status is Status.OK and "max_rate" not in _points(result)
     (missed,) = [warning for warning in result.warnings if warning.code == "objective-missed"]
-    assert "ttft_p50 is " in missed.seen and "itl_p50 is not measured here" in missed.seen
+    assert "ttft_p50 2" in missed.seen and "not < 100 µs" in missed.seen
+    assert "itl_p50 is not measured here" in missed.seen
+    assert "one user alone breaks ttft_p50" in missed.remedy
+
+
+def test_a_search_that_is_cut_off_keeps_what_it_found(scripted_server: ScriptedServer) -> None:
+    stage = scripted_server.play(events.stream(["a"], usage=Usage(5, 1), gaps=[0, 4]), slots=2)
+    bounds = (Objective(metric="ttft_p50", relation="<", bound=0.5),)
+    load = Load(mode=Mode.OPEN, find_rate=True, objectives=bounds, duration=60.0, warmup=0.05)
+    heard: list[str] = []
+    attempt = Attempt(
+        make_case("openai", stage.url + CHAT, load=load, model="m", output_tokens=1),
+        LocalHost(),
+        on_phase=heard.append,
+        should_stop=lambda: any("held so far" in text for text in heard),
+    )
+    outcome = attempt.run()
+    assert outcome.status is Status.KILLED and outcome.failure is not None
+    search = outcome.details["search"]
+    assert search["best_rate"] > 0 and search["probes"]
+    assert f"{format_value(search['best_rate'], '/s')} held for " in outcome.failure.message
 
 
 def test_a_key_in_what_a_started_server_prints_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

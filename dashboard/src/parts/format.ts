@@ -71,6 +71,7 @@ export function interval(
   digits = 3,
 ): string {
   if (!of || of.low === null || of.high === null) return "";
+  if (!of.point) return `[${value(of.low, unit, digits)}, ${value(of.high, unit, digits)}]`; // it has no scale
   const scale = roundedScale(of.point, unit, digits);
   return `[${scaled(of.low, scale, digits)}, ${scaled(of.high, scale, digits)}]`;
 }

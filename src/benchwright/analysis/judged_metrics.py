@@ -21,7 +21,8 @@ from benchwright.schema.series_identity import series_key_of
 TAIL = "latency_p99"
 ALIKE = 0.5  # of the larger of two changes, as logarithms: a smaller one is another change
 _NETS = ("NET latency", "NET_DELAY latency", "NET_DELAY", "NET")  # what the programs of specs call the whole model
-SPEED = ("latency_p50", TAIL, "latency", *_NETS, "wall_time", "throughput", "max_rate")  # of most interest first
+MAX_RATE = "max_rate"
+SPEED = ("latency_p50", TAIL, "latency", *_NETS, "wall_time", "throughput", MAX_RATE)  # of most interest first
 TRACKED = "value"  # what a benchmark of asv (`track_*`) returns
 MEMORY = ("rss_peak", "gpu_memory_peak", "gpu_memory_used_peak")
 # These grow with how long was measured, so a difference says nothing about what was measured.
@@ -117,6 +118,8 @@ def first_shared(sides: Sequence[Directions]) -> str:
 
 def _is_beside(name: str, known: Directions) -> bool:
     """Whether others of the known metrics say already what this one says, or whether it says nothing of the target."""
+    if known.get(MAX_RATE) and name != MAX_RATE and (name in SPEED or name in JUDGED or _SERVED.fullmatch(name)):
+        return True  # a search found another rate each time, and times at different rates are not comparable
     if name in TOTALS or _BESIDE.fullmatch(name):
         return True
     if are_of_requests(known) and name in _BESIDE_REQUESTS:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from benchwright import errors
 from benchwright.analysis.instrument_facts import FACTS, format_fact
 from benchwright.analysis.rows import Row
+from benchwright.execution.searches import read_probes
 from benchwright.records import Arrivals, Case, Failure, Metric, Mode, Objective, Result, Run, Status, Value
 from benchwright.units import format_value
 from benchwright.units.numbers import number
 from benchwright.units.objectives import describe, holds, holds_surely
+from benchwright.units.rates_tried import describe_search
 
 # A number on its own: no part of a name (p99, float32), of a signed number or of a power of ten.
 _NUMBER = re.compile(r"(?<![\w.,±-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)")
@@ -232,12 +234,31 @@ def _format_point(metric: Metric | None, row: Row) -> str:
     value = format_value(metric.estimate.point, metric.unit)
     if row.case.load.find_rate and (rate := row.metrics.get("max_rate")):
         return f"{value} at {format_value(rate.estimate.point, rate.unit)}"
-    return f"{value} at the lowest rate tried" if row.case.load.find_rate else value
+    return f"{value} at the nearest rate tried" if row.case.load.find_rate else value
 
 
 def rates(table: Iterable[Row]) -> list[str]:
-    """For each case of an open loop the rate that was asked for, the one drawn, and the one delivered."""
-    return [f"{row.label}: {said}" for row in table if (said := _describe_rates(row))]
+    """For each case of an open loop the rate that was asked for, the one drawn, and the one delivered.
+
+    Of a search for the rate of a served model, what it found in each round.
+    """
+    found = []
+    for row in table:
+        if searched := _describe_searches(row):
+            found += searched
+        elif said := _describe_rates(row):
+            found.append(f"{row.label}: {said}")
+    return found
+
+
+def _describe_searches(row: Row) -> list[str]:
+    found = []
+    for number_of_round, result in enumerate(row.ok, start=1):
+        probes = read_probes(result.instrument.get("probes")) if row.case.load.find_rate else ()
+        if any(probe.values for probe in probes):
+            which = f", round {number_of_round}" if len(row.ok) > 1 else ""
+            found.append(f"{row.label}{which}: {describe_search(probes, row.case.load.objectives)}")
+    return found
 
 
 def _describe_rates(row: Row) -> str:

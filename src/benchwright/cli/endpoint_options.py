@@ -65,6 +65,7 @@ _PLAIN = {
     ),
     "health": click.option("--health", metavar="PATH", help="With --serve: the path that answers when it is ready."),
 }
+_TALK = ("shared_prefix", "turns", "think_time")  # what is sent differs by these, so they are dimensions as well
 _STREAM = click.option("--stream/--no-stream", default=None, help="Served models: answers in pieces, or whole.")
 _INSECURE = click.option("--insecure", is_flag=True, help="Served models: accept any certificate; the result says so.")
 _HEADER = click.option(
@@ -86,8 +87,8 @@ def add_endpoint_settings(given: Mapping[str, Any], request: Request) -> Request
     from benchwright.workflows.endpoint_settings import endpoint_values, refuse_elsewhere
 
     params, options = endpoint_values(
-        dimensions={name: given[name] for name in _DIMENSIONS if given[name]},
-        plain={name: given[name] for name in _PLAIN if given[name]},
+        dimensions={name: given[name] for name in (*_DIMENSIONS, *_TALK) if given[name]},
+        plain={name: given[name] for name in _PLAIN if given[name] and name not in _TALK},
         stream=given["stream"],
         insecure=given["insecure"],
         headers=given["header"],

@@ -49,7 +49,10 @@ WARMUP = click.option(
     "--warmup", metavar="SECONDS", help="Warm up for at most this long; 0: not at all. Default: until steady, 5 s."
 )
 ROUNDS = click.option(
-    "--rounds", type=int, metavar="N", help="Fresh processes per case, interleaved. Default: 5, 1 if called once."
+    "--rounds",
+    type=int,
+    metavar="N",
+    help="Fresh processes per case, interleaved. Default: 5; 1 if called once, or if an endpoint's rate is searched.",
 )
 TIMEOUT = click.option("--timeout", metavar="SECONDS", help="Kill a worker that takes longer.")
 CPUS = click.option("--cpus", metavar="0,2-3", help="CPUs the workers may use.")

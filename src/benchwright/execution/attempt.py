@@ -18,11 +18,13 @@ from typing import Any, TypedDict, Unpack, cast
 from benchwright import schema
 from benchwright.errors import BenchwrightError, ChannelError
 from benchwright.execution.hosts import Host, Worker
+from benchwright.execution.searches import add_found
 from benchwright.machine.monitors import Observation
 from benchwright.records import Case, Failure, Mode, Profile, Samples, Status
 from benchwright.units import format_value
 from benchwright.worker import channel
 from benchwright.worker.channel import PROTOCOL, Frame, Job
+from benchwright.worker.endpoints import serve_options
 from benchwright.worker.endpoints.wire import hide_key
 
 LOAD_ALLOWANCE = 300.0  # seconds for loading, before warm-up and measuring begin to count
@@ -85,6 +87,7 @@ class WorkerCopy:
     phase: str = "starting"
     ready: dict[str, Any] = field(default_factory=dict)
     measured: Frame | None = None
+    known: dict[str, Any] = field(default_factory=dict)  # what it found so far, which is kept if it is cut off
 
 
 class _BrokenError(Exception):
@@ -216,8 +219,11 @@ class Attempt:
             if known := message.data.get("details"):
                 copy.ready.setdefault("details", known)
             raise _BrokenError(*frames.end_of(message), copy)
+        if message.kind == "known":
+            copy.known = message.data["details"]
         if message.kind == "live":  # a word from what is measured, while it is measured
             self._on_phase(str(message.data["text"]))
+        if message.kind in ("known", "live"):
             return
         if copy.phase != _BEFORE[message.kind]:
             raise ChannelError(f"the worker sent {message.kind!r} while it was {copy.phase}", remedy=_OUT_OF_TURN)
@@ -249,13 +255,14 @@ class Attempt:
             copy.worker.end(0)
         teller = guilty or next(iter(self._copies), None)
         tail = hide_key(teller.worker.log_tail().strip(), self._case.target.options) if teller else ""
-        told = replace(self._blame_memory_limit(failure, guilty), log_tail=tail)
+        known = teller.known if teller else {}
+        told = replace(add_found(self._blame_memory_limit(failure, guilty), self._case, known), log_tail=tail)
         return AttemptOutcome(
             status=status,
             failure=told,
             observation=self._observation,
             log_tail=told.log_tail,
-            details=guilty.ready.get("details", {}) if guilty else {},
+            details={**(guilty.ready.get("details", {}) if guilty else {}), **known},
             early=guilty is None or guilty.phase in _EARLY,
         )
 
@@ -335,8 +342,6 @@ def _choose_port(case: Case) -> Case:
     """The case with a port that all copies know, where one of them starts a server."""
     if not case.target.options.get("serve"):
         return case
-    from benchwright.worker.endpoints import serve_options
-
     return serve_options.choose_port(case)
 
 
@@ -344,8 +349,6 @@ def _serve_patience(case: Case) -> float:
     """Seconds that a server may take which is started for the case."""
     if not case.target.options.get("serve"):
         return 0.0
-    from benchwright.worker.endpoints import serve_options
-
     return serve_options.read_patience(case.target.options) if serve_options.serves(case) else 0.0
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchwright.execution.attempt import CopyAnswer
+from benchwright.execution.searches import SEARCH
 from benchwright.records import Metric, ResultWarning, Value
 from benchwright.units import format_value
 
@@ -35,16 +36,18 @@ def find_faults(answers: Sequence[CopyAnswer], metrics: Sequence[Metric]) -> lis
     late = max(_number(client, "send_lateness_p99_ns") for client in told) / 1e9
     waited = sum(_number(client, "waited_for_a_connection") for client in told)
     found = []
+    more = f"send from more processes: --copies {len(told) + 1}"
+    if SEARCH in answers[0].measured["details"]:  # which one process does
+        more = f"measure the rate that was found from more processes: --rate and --copies {len(told) + 1}"
     if busy >= BUSY:
         seen = f"a process of the client used {busy:.0f} % of a core"
-        found.append(ClientFault(seen=seen, remedy=f"send from more processes: --copies {len(told) + 1}"))
+        found.append(ClientFault(seen=seen, remedy=more))
     if waited:
         seen = f"{waited:.0f} requests waited because all connections were in use"
         found.append(ClientFault(seen=seen, remedy="allow more with --option connections=N, or more open files"))
     elif late > max(LATE, LATE_SHARE * typical):
         seen = f"1 % of the requests were sent more than {format_value(late, 's')} late"
-        remedy = f"leave it a free CPU, or send from more processes: --copies {len(told) + 1}"
-        found.append(ClientFault(seen=seen, remedy=remedy))
+        found.append(ClientFault(seen=seen, remedy=f"leave it a free CPU, or {more}"))
     return found
 
 

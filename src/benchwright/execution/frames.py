@@ -14,6 +14,7 @@ from typing import Any
 from benchwright import schema
 from benchwright.errors import ChannelError, DecodeError
 from benchwright.records import SKIPS, Failure, Metric, Operator, ResultWarning, Samples, Status, Timeline, Value
+from benchwright.records.probes import RateProbe
 from benchwright.schema.soundness import samples_flaw
 from benchwright.system.texts import shorten
 from benchwright.worker import channel
@@ -60,17 +61,12 @@ class _Ready:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Probe:
-    rate: float
-    meets: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _MeasuredData:
     samples: Samples
     gc_collections: int
-    probes: tuple[_Probe, ...]
+    probes: tuple[RateProbe, ...]
     rate: float | None
+    began: float
     details: Mapping[str, Value]
     metrics: tuple[Metric, ...]
     timelines: tuple[Timeline, ...]
@@ -114,6 +110,13 @@ def _check_live(message: Frame) -> Frame:
     return replace(message, data={"text": shorten(str(message.data.get("text", "")))})
 
 
+def _check_known(message: Frame) -> Frame:
+    known = message.data.get("details")
+    _refuse_unless(isinstance(known, dict), "details is no mapping")
+    _refuse_deep(known)
+    return message
+
+
 def _check_ready(message: Frame) -> Frame:
     told = _decode(_Ready, message)
     _refuse_unless(told.items_per_call >= 1, "items_per_call is below 1")
@@ -135,6 +138,7 @@ _CHECKS = {
     **dict.fromkeys(SAYS_NOTHING, _accept),
     "failed": _check_failed,
     "live": _check_live,
+    "known": _check_known,
     "ready": _check_ready,
     "measured": _check_measured,
 }

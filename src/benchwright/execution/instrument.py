@@ -10,11 +10,13 @@ from benchwright.errors import did_you_mean
 from benchwright.execution import client_health
 from benchwright.execution.attempt import CopyAnswer
 from benchwright.execution.metrics import delivered_rate, intended_rate, loop_cost, pool_columns, value_of
+from benchwright.execution.searches import SEARCH, read_probes
 from benchwright.machine.monitors import Observation
 from benchwright.records import Case, Metric, Mode, Objective, ResultWarning, Value
 from benchwright.stats import histogram, steady, summary, validity
 from benchwright.stats.moments import Values, as_list
 from benchwright.units import format_value, objectives
+from benchwright.units.rates_tried import describe_none
 from benchwright.worker.engine.rate_search import PERCENTILE
 from benchwright.worker.engine.warmup import blocks
 
@@ -241,10 +243,12 @@ def _missed_objectives(
 def _no_rate(
     case: Case, answers: Sequence[CopyAnswer], metrics: Sequence[Metric], told: Mapping[str, Value]
 ) -> ResultWarning:
-    """What was tried, and how far the lowest rate was off, whose calls are those of the answer."""
-    probes = told["probes"]
-    assert isinstance(probes, list)
-    rates = sorted((_number(probe["rate"]) for probe in probes if isinstance(probe, dict)), reverse=True)
+    """What was tried, and how far the rate was off whose calls are those of the answer."""
+    probes = read_probes(told["probes"])
+    if any(probe.values for probe in probes):
+        seen = describe_none(probes, case.load.objectives)
+        return _warning(OBJECTIVE_MISSED, seen, _advise(case, answers))
+    rates = sorted((probe.rate for probe in probes), reverse=True)
     tried = ", ".join(format_value(rate, "/s") for rate in rates)
     missed: list[str] = []
     kept: list[str] = []  # which the search did not blame, unless there is nothing else
@@ -261,6 +265,14 @@ def _no_rate(
     missed = missed or kept
     seen = f"no rate meets the objective; tried {tried}. At the lowest, {'; '.join(missed)}"
     return _warning(OBJECTIVE_MISSED, seen, "allow more with --objective, add --workers, or make the target faster")
+
+
+def _advise(case: Case, answers: Sequence[CopyAnswer]) -> str:
+    """What to do where no rate of a served model holds."""
+    search = answers[0].measured["details"].get(SEARCH)
+    if broken := search.get("alone_breaks") if isinstance(search, dict) else "":
+        return f"one user alone breaks {broken}, so no rate can keep it: allow more with --objective, or ask for less"
+    return "allow more with --objective, ask for shorter answers, or make the server faster"
 
 
 def _latency_at(objective: Objective, answers: Sequence[CopyAnswer]) -> float | None:

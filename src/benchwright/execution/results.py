@@ -44,7 +44,11 @@ def with_numbers(bare: Result, outcome: AttemptOutcome, *, price: Price | None =
         _mark_failed(bare, failure) if failure else bare,
         metrics=tuple(numbers),
         samples=tuple(answer.samples for answer in answers),
-        timelines=(*schema.decode(tuple[Timeline, ...], told["timelines"], where="answer.timelines"), *bare.timelines),
+        timelines=_align_timelines(
+            (*schema.decode(tuple[Timeline, ...], told["timelines"], where="answer.timelines"), *bare.timelines),
+            began=float(told.get("began", 0.0)),
+            seconds=max(answer.samples.elapsed for answer in answers) / 1e9,
+        ),
         details=details,
         operators=schema.decode(tuple[Operator, ...], told.get("operators", []), where="answer.operators"),
         instrument=facts,
@@ -55,6 +59,19 @@ def with_numbers(bare: Result, outcome: AttemptOutcome, *, price: Price | None =
         ),
         environment=_add_worker_facts(bare.environment, answers[0].ready, answers[0].measured),
     )
+
+
+def _align_timelines(found: Sequence[Timeline], *, began: float, seconds: float) -> tuple[Timeline, ...]:
+    """What was seen beside the calls that count, by their own clock: a search issued others before and after them."""
+    if not began:
+        return tuple(found)
+    aligned = []
+    for timeline in found:
+        pairs = zip(timeline.seconds, timeline.values, strict=True)
+        if kept := [(at - began, value) for at, value in pairs if 0.0 <= at - began <= seconds]:
+            instants, values = zip(*kept, strict=True)
+            aligned.append(replace(timeline, seconds=instants, values=values))
+    return tuple(aligned)
 
 
 def _without_client(case: Case, seen: Sequence[Metric], derived: Sequence[Metric]) -> tuple[Metric, ...]:

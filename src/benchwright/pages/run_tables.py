@@ -233,7 +233,7 @@ def _warned(table: Sequence[Row]) -> list[WarnedCases]:
     return [
         WarnedCases(
             warning=ResultWarning(code=kind.code, seen=_seen(kind), remedy=kind.remedy),
-            cases=kind.cases[:_NAMED],
+            cases=[*kind.cases][:_NAMED],
             count=len(kind.cases),
         )
         for kind in notes.warnings(table)

@@ -16,6 +16,7 @@ WIDTH, HEIGHT = 560.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 26.0, 28.0, 48.0
 RING = 9.0  # around the knee
 _NEAR = 15.0  # labels nearer than this would cover one another
+_BEYOND = 2.5  # times the highest throughput: so far intervals are drawn
 
 
 def load_plots(table: Sequence[Row]) -> list[Plot]:
@@ -31,7 +32,9 @@ def _curve(sweep: Sweep, number: int) -> Plot:
     points = sweep.points
     knee = find_knee(sweep)
     across = axis((v for p in points for v in _span(p.latency)), "s", LEFT, WIDTH - RIGHT)
-    up = axis((v for p in points for v in _span(p.throughput)), "/s", HEIGHT - BOTTOM, TOP, zero=True)
+    top = _BEYOND * max(p.throughput.point for p in points)  # an interval of two rounds may be ten times as long
+    reached = [v for p in points for v in _span(p.throughput)]
+    up = axis((min(v, top) for v in reached), "/s", HEIGHT - BOTTOM, TOP, zero=True)
     body = frame(across, up, "median latency", "throughput")
     places = [(across.at(p.latency.point), up.at(p.throughput.point)) for p in points]
     body += element("path", class_="line", d=path(places))
@@ -54,7 +57,8 @@ def _curve(sweep: Sweep, number: int) -> Plot:
         name=f"load-{number}",
         title=f"Throughput against latency{_of(sweep)}",
         heading=f"Throughput against latency{_of(sweep)}",
-        description=f"{describe_knee(sweep)}. Each mark is a case with its intervals, joined in order of load.",
+        description=f"{describe_knee(sweep)}. Each mark is a case with its intervals, joined in order of load"
+        f"{'; some reach beyond the frame' * (max(reached) > top)}.",
         width=WIDTH,
         height=HEIGHT,
         body=element("g", body, class_=f"{colour(number)}"),
@@ -70,7 +74,7 @@ def _mark(across: Axis, up: Axis, sweep: Sweep, point: SweepPoint, *, is_knee: b
         ends = across.at(point.latency.low), across.at(point.latency.high)
         body += element("line", class_="whisker", x1=ends[0], x2=ends[1], y1=y, y2=y)
     if point.throughput.low is not None and point.throughput.high is not None:
-        ends = up.at(point.throughput.low), up.at(point.throughput.high)
+        ends = up.at(point.throughput.low), up.at(min(point.throughput.high, up.high))
         body += element("line", class_="whisker", x1=x, x2=x, y1=ends[0], y2=ends[1])
     body += element("circle", class_="knee", cx=x, cy=y, r=RING) if is_knee else ""
     body += element(
@@ -86,8 +90,8 @@ def _goodput(sweep: Sweep, number: int) -> Plot | None:
     if sweep.kind != RATE or len(known) < 2:
         return None
     across = axis((point.load for point, _ in known), "/s", LEFT, WIDTH - RIGHT, zero=True)
-    high = [value for point, good in known for value in (*_span(point.throughput), *_span(good))]
-    up = axis(high, "/s", HEIGHT - BOTTOM, TOP, zero=True)
+    high = max(value for point, good in known for value in (point.throughput.point, good.point))
+    up = axis((0.0, 1.3 * high), "/s", HEIGHT - BOTTOM, TOP, zero=True)  # the key stands above the lines
     body = frame(across, up, "rate asked for", "requests")
     lines = {
         "succeeded": [(point, point.throughput) for point, _ in known],

@@ -35,9 +35,12 @@ def look_up(
 
 
 def names_of(target: str) -> list[str]:
-    """What a case may be called that a person names so: as it is, by the end of a path, or as one of a file's."""
+    """What a case may be called that a person names so.
+
+    As it is, as a served model without the scheme of its address, by the end of a path, or as one of a file's.
+    """
     last = Path(target).name
-    return list(dict.fromkeys([target, last, f"{last}::*"]))
+    return list(dict.fromkeys([target, target.rpartition("://")[2], last, f"{last}::*"]))
 
 
 def _choose_series(

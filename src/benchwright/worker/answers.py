@@ -33,12 +33,12 @@ def measured_frame(measured: MeasuredLoad, details: dict[str, Any], report: Repo
     from benchwright.machine.environment import installed_packages  # only now: nothing is timed any more
 
     data, columns = channel.pack_samples(measured.samples)
-    probes = [{"rate": p.rate, "meets": p.meets} for p in measured.probes]
     whole = {
         "samples": data,
         "gc_collections": measured.gc_collections,
-        "probes": probes,
+        "probes": schema.encode(tuple(measured.probes)),
         "rate": measured.rate,
+        "began": measured.began,
         "details": details,
         "metrics": schema.encode(tuple(report.metrics)),
         "timelines": schema.encode(tuple(report.timelines)),

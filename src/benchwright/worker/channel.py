@@ -19,7 +19,7 @@ from benchwright.errors import ChannelError
 from benchwright.records import Case, Int64s, Profile, Samples, join_columns, split_columns
 from benchwright.system.orphans import TOKEN_BYTES
 
-PROTOCOL = 3
+PROTOCOL = 4
 MOST_HEADER = 512 << 20  # bytes; many millions of values
 MOST_ARRAYS = 4 << 30  # bytes of all arrays behind one header
 _PIECE = 1 << 20  # bytes that are asked for at once

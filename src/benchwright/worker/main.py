@@ -126,6 +126,7 @@ def _measure(
     took = time.perf_counter() - begin if loaded.load_time is None else loaded.load_time
     load_time = took + user_objects.seconds_before_fork(job.case.target.uri)
     loaded.tell = lambda text: line.say("live", text=text)
+    loaded.keep = lambda known: line.say("known", details=known)
     try:
         session.ready()
         line.say("warming")

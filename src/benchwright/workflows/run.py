@@ -21,7 +21,7 @@ from benchwright.records.prices import Price
 from benchwright.targets import sources
 from benchwright.targets.asv.config import is_config
 from benchwright.targets.sources import GoldenRequest, ImportTimes, Request
-from benchwright.workflows import arguments, validation
+from benchwright.workflows import arguments, rate_searches, validation
 from benchwright.workflows.invocation import refuse_nesting, target_text
 
 if TYPE_CHECKING:
@@ -245,10 +245,13 @@ def _measure(
     imports = ImportTimes(listener)
     asked = replace(request, listener=imports.hear)
     cases = [with_usual_length(case, usual) for case in _plan_cases(asked, plan, lab, store, listener)]
-    if rounds is None:  # what is called once may take hours, and says itself how often it repeats
-        rounds = 1 if all(case.load.mode is Mode.SINGLE for case in cases) else usual_rounds
+    if rounds is None:  # what is called once or searched may take long, and says itself how often it repeats
+        rounds = (
+            1 if all(case.load.mode is Mode.SINGLE or rate_searches.is_one(case) for case in cases) else usual_rounds
+        )
     validation.check_size(len(cases), rounds)
     validation.check_cases(cases)
+    rate_searches.announce(cases, rounds, listener)
     if not fork:
         imports.tell(cases, rounds, "--fork imports it once a round: {once}")
     if any(case.target.runtime in sources.FED_BY_FILE for case in cases):
@@ -338,7 +341,7 @@ def with_usual_length(case: Case, usual: config.Config) -> Case:
         return case
     if load.warmup is None:
         load = replace(load, warmup=usual.warmup)
-    if not (load.samples or load.duration or load.once or load.precision or load.trace):
+    if not (load.samples or load.duration or load.once or load.precision or load.trace or rate_searches.is_one(case)):
         load = replace(load, duration=usual.duration)
     return replace(case, load=load)
 

@@ -44,14 +44,18 @@ function One({ sweep }: { sweep: SweepLine }) {
   );
 }
 
+/** Times the highest throughput: so far intervals are drawn, of which one of two rounds may be ten times as long. */
+const BEYOND = 2.5;
+
 function Curve({ sweep }: { sweep: SweepLine }) {
   const { points, knee } = sweep;
   const x = axisOf(
     points.map((point) => point.latency),
     false,
   );
+  const top = BEYOND * Math.max(...points.map(({ throughput }) => throughput.point));
   const y = axisOf(
-    points.map((point) => point.throughput),
+    points.map(({ throughput }) => ({ ...throughput, high: throughput.high && Math.min(throughput.high, top) })),
     true,
   );
   const read = (at: number) => {
@@ -78,7 +82,7 @@ function Curve({ sweep }: { sweep: SweepLine }) {
               points={points.map((p) => `${px(p.latency.point)},${py(p.throughput.point)}`).join(" ")}
             />
             {points.map((point, i) => (
-              <Mark key={point.load} point={point} px={px} py={py} x={x} isKnee={i === knee} />
+              <Mark key={point.load} point={point} px={px} py={py} x={x} top={top} isKnee={i === knee} />
             ))}
           </g>
         )}
@@ -92,10 +96,11 @@ interface MarkProps {
   px: Pixels;
   py: Pixels;
   x: Scale;
+  top: number;
   isKnee: boolean;
 }
 
-function Mark({ point, px, py, x, isKnee }: MarkProps) {
+function Mark({ point, px, py, x, top, isKnee }: MarkProps) {
   const { latency, throughput, words } = point;
   const [left, up] = [px(latency.point), py(throughput.point)];
   const turned = x.place(latency.point) > 0.7;
@@ -106,7 +111,7 @@ function Mark({ point, px, py, x, isKnee }: MarkProps) {
         <line x1={px(latency.low)} x2={px(latency.high)} y1={up} y2={up} />
       )}
       {throughput.low !== null && throughput.high !== null && (
-        <line x1={left} x2={left} y1={py(throughput.low)} y2={py(throughput.high)} />
+        <line x1={left} x2={left} y1={py(throughput.low)} y2={py(Math.min(throughput.high, top))} />
       )}
       <circle cx={left} cy={up} r={4} />
       {isKnee && <circle class="sweep-knee" cx={left} cy={up} r={9} />}
@@ -126,7 +131,7 @@ function Goodput({ sweep }: { sweep: SweepLine }) {
   const lines = goodputs(sweep);
   if (!lines) return null;
   const x = scale(0, Math.max(...sweep.points.map(({ load }) => load)) * 1.05);
-  const all = lines.flatMap(({ values }) => values.map(([, one]) => one));
+  const all = lines.flatMap(({ values }) => values.map(([, one]) => ({ ...one, low: null, high: null })));
   const y = axisOf(all, true);
   const read = (at: number) => {
     const i = closest(sweep.points, at, ({ load }) => load);

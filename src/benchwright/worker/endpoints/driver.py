@@ -6,12 +6,12 @@ import math
 import random
 import time
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from benchwright.errors import LoadError, MeasureError, RequestError
-from benchwright.records import Int64s, Load, Mode, ResultWarning
+from benchwright.records import Int64s, Load, Mode, ResultWarning, Value
 from benchwright.worker.endpoints.client import ClientSettings, HttpClient
 from benchwright.worker.endpoints.dialect import Dialect, ReadAnswer
 from benchwright.worker.endpoints.endpoint_client import EndpointClient
@@ -21,6 +21,7 @@ from benchwright.worker.endpoints.loads import Turns, run_closed, run_open
 from benchwright.worker.endpoints.patience import Patience, ThrottledCallError
 from benchwright.worker.endpoints.reading import CountTokens, ReadTraffic, read_entry, read_traffic
 from benchwright.worker.endpoints.traffic import Outcome, RequestLog
+from benchwright.worker.engine.arrivals import fit_rate
 from benchwright.worker.engine.clock import SystemClock, calibrate, learn_margin
 from benchwright.worker.engine.engine import DEFAULT_DURATION, MeasuredLoad, PreparedLoad, hold_off_collector
 from benchwright.worker.engine.subject import Subject
@@ -28,6 +29,7 @@ from benchwright.worker.engine.warmup import Warmup, first_call, warm_up
 from benchwright.worker.runtimes import Report
 
 if TYPE_CHECKING:
+    from benchwright.worker.endpoints.probe_guard import ProbeGuard
     from benchwright.worker.engine.engine import Finish
 
 T = TypeVar("T")
@@ -80,6 +82,8 @@ class EndpointDriver:
         self.client: EndpointClient = plan.make_client(plan.settings)
         self.told: LoadReport | None = None  # of the load that counts
         self.tell: Callable[[str], None] = lambda text: None  # hears how far a long search is
+        self.keep: Callable[[Mapping[str, Value]], None] = lambda known: None  # hears what a search has found so far
+        self.searched: Mapping[str, Value] = {}  # what a search has found, as details
         self.notes: list[ResultWarning] = []  # what was noticed before time zero
         self._patience = Patience(lambda text: self.tell(text))
 
@@ -107,7 +111,8 @@ class EndpointDriver:
         if self.plan.settings.insecure and self.plan.settings.address.tls:
             seen = "the server's certificate was not checked (--insecure)"
             found.append(ResultWarning(code="tls-unchecked", seen=seen, remedy="trust its certificate: SSL_CERT_FILE"))
-        return Report(details=told.details(), warnings=found, failure=told.failure())
+        details = {**told.details(), **self.searched}
+        return Report(details=details, warnings=found, failure=told.failure())
 
     # ---- before time zero ----
 
@@ -177,8 +182,12 @@ class EndpointDriver:
         dialect = self.plan.dialect
         return self.client.frame(dialect.encode(exchange), {**self.plan.headers, **dialect.headers(exchange)})
 
-    def _prepare(self, load: Load, copy: int, warmup: Warmup) -> Callable[[int], Finish]:
+    def _prepare(
+        self, load: Load, copy: int, warmup: Warmup, guard: ProbeGuard | None = None
+    ) -> Callable[[int], Finish]:
         schedule = _schedule(load, copy)
+        if guard is not None and schedule is not None and load.rate is not None:
+            schedule = fit_rate(schedule, load.rate)
         wanted = _count_requests(load, schedule, warmup)
         exchanges = self.plan.make(wanted, self._seed(load, "load"), copy=copy, copies=load.copies)
         if load.trace and (told := _instants(exchanges)):
@@ -198,11 +207,12 @@ class EndpointDriver:
                 if schedule is None:
                     traffic = run_closed(self.client, load, conversations, zero)
                 else:
-                    traffic = run_open(self.client, schedule, conversations, zero)
+                    traffic = run_open(self.client, schedule, conversations, zero, guard)
             health = self.client.health
 
             def finish() -> MeasuredLoad:
-                read = self.read_traffic(traffic, exchanges, zero, copy, _span(load, schedule))
+                span = 0 if guard is not None and guard.is_lost else _span(load, schedule)
+                read = self.read_traffic(traffic, exchanges, zero, copy, span)
                 self.told = LoadReport(
                     read=read,
                     health=health,
@@ -217,24 +227,36 @@ class EndpointDriver:
         return time_requests
 
     def _prepare_search(self, load: Load, copy: int, warmup: Warmup) -> Callable[[int], Finish]:
+        from benchwright.worker.endpoints.probe_guard import guard_probe
         from benchwright.worker.endpoints.rate_probes import RateProbes
+        from benchwright.worker.endpoints.search_notes import note_search
 
-        tried: list[LoadReport] = []
+        usual = self.client.settings
 
-        def measure(at_rate: Load) -> MeasuredLoad:
-            timed = self._prepare(at_rate, copy, warmup)
-            measured = timed(time.perf_counter_ns() + HEAD_START)()
-            assert self.told is not None
-            tried.append(self.told)
-            return measured
+        def keep(known: Mapping[str, Value]) -> None:
+            self.searched = known
+            self.keep(known)
 
         def search(zero: int) -> Finish:
-            probes = RateProbes(load=load, measure=measure, typical=warmup.typical, tell=lambda text: self.tell(text))
+            def measure(step: Load, patience: float) -> MeasuredLoad:
+                self.client.settings = replace(usual, timeout=patience)
+                guard = guard_probe(step.objectives, step.samples or 0) if step.mode is Mode.OPEN else None
+                timed = self._prepare(step, copy, warmup, guard)
+                begin = time.perf_counter_ns() + HEAD_START
+                return replace(timed(begin)(), began=max(0, begin - zero) / 1e9)
+
+            probes = RateProbes(
+                load=load,
+                measure=measure,
+                typical=warmup.typical,
+                patience=usual.timeout,
+                tell=lambda text: self.tell(text),
+                keep=keep,
+                report=lambda: self.told,
+            )
             chosen = probes.search()
-            self.told = next(each for each in tried if each.read.samples is chosen.samples)
-            if probes.ended_early:
-                remedy = "give it more time with --timeout, or fewer requests: a lower percentile, shorter answers"
-                self.notes.append(ResultWarning(code="search-unfinished", seen=probes.ended_early, remedy=remedy))
+            self.client.settings, self.told = usual, probes.reported
+            self.notes += note_search(probes)
             return lambda: chosen
 
         return search
@@ -265,7 +287,7 @@ def _share(load: Load, copy: int) -> Load:
     """What one copy does: its part of a count; without any stop rule, a second."""
     if load.samples is not None and load.mode is Mode.CLOSED:
         return replace(load, samples=max(1, (load.samples + load.copies - 1 - copy) // load.copies))
-    if load.duration is None and load.samples is None and not load.once and not load.trace:
+    if load.duration is None and load.samples is None and not (load.once or load.trace or load.find_rate):
         return replace(load, duration=60.0 if load.precision else DEFAULT_DURATION)
     return load
 

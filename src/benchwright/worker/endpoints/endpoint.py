@@ -59,6 +59,7 @@ def load_client(
         prepare=driver.prepare,
     )
     driver.tell = lambda text: loaded.tell(text)
+    driver.keep = lambda known: loaded.keep(known)
     return loaded
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from benchwright.worker.endpoints.traffic import ClientHealth, RequestLog
+
+if TYPE_CHECKING:
+    from benchwright.worker.endpoints.client import ClientSettings
 
 
 class EndpointClient(Protocol):
     """Sends prepared requests and keeps what comes back in `traffic`. `on_end` hears of each entry that has ended."""
 
+    settings: ClientSettings
     loop: asyncio.AbstractEventLoop
     traffic: RequestLog
     health: ClientHealth

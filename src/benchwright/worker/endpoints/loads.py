@@ -7,12 +7,16 @@ import heapq
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from benchwright.records import Int64s, Load
 from benchwright.stats import ranks
 from benchwright.worker.endpoints.endpoint_client import EndpointClient
 from benchwright.worker.endpoints.timer import make_alarm
 from benchwright.worker.endpoints.traffic import Outcome, RequestLog
+
+if TYPE_CHECKING:
+    from benchwright.worker.endpoints.probe_guard import ProbeGuard
 
 FIRST_LOOK = 100  # answers before the precision is first judged
 PAUSE = 100_000_000  # ns at least between two requests of a user whom nobody answers: a door that is shut is no load
@@ -104,17 +108,31 @@ def run_closed(client: EndpointClient, load: Load, conversations: Sequence[Turns
     return _run(client, _Closed(client, load, conversations, zero), zero)
 
 
-def run_open(client: EndpointClient, schedule: Int64s, conversations: Sequence[Turns], zero: int) -> RequestLog:
-    """Conversations that begin on a schedule, whatever became of those before."""
-    return _run(client, _Open(client, schedule, conversations, zero), zero)
+def run_open(
+    client: EndpointClient,
+    schedule: Int64s,
+    conversations: Sequence[Turns],
+    zero: int,
+    guard: ProbeGuard | None = None,
+) -> RequestLog:
+    """Conversations that begin on a schedule, whatever became of those before; a guard may end them early."""
+    return _run(client, _Open(client, schedule, conversations, zero, guard), zero)
 
 
 class _Open:
     """Arrivals in ns since time zero, each the first request of a conversation; its later turns follow."""
 
-    def __init__(self, client: EndpointClient, schedule: Int64s, conversations: Sequence[Turns], zero: int) -> None:
+    def __init__(
+        self,
+        client: EndpointClient,
+        schedule: Int64s,
+        conversations: Sequence[Turns],
+        zero: int,
+        guard: ProbeGuard | None = None,
+    ) -> None:
         self.course = _Course(client=client, conversations=conversations)
         self.agenda = Agenda(client.loop, self._arrive)
+        self._guard = guard
         self._later: dict[int, tuple[int, int]] = {}  # key beyond the schedule -> a later turn
         self._first = [(zero + instant, place) for place, instant in enumerate(schedule)]
         self._arrivals = len(schedule)
@@ -125,7 +143,9 @@ class _Open:
     def ended(self, entry: int) -> None:
         course = self.course
         course.pending -= 1
-        following = course.next_turn(entry)
+        if self._guard is not None and self._guard.hear_end(course.client.traffic, entry):
+            self.agenda.close()  # those that are under way have their answers
+        following = course.next_turn(entry) if self._guard is None or not self._guard.is_lost else None
         if following is not None:
             think = course.conversations[following[0]].think
             self._later[self._arrivals + entry] = following

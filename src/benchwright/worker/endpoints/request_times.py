@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchwright.records import Objective, Samples
@@ -90,21 +91,25 @@ def gaps_of(samples: Samples) -> dict[int, list[int]]:
     return gaps
 
 
-def judge(measured: MeasuredLoad, objectives: Sequence[Objective]) -> bool | None:
-    """Whether bounds hold with 95 % confidence; None when they seem to, but not surely."""
-    sure = True
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """One bound held against what was measured: True holds with 95 % confidence, None seems to, False does not."""
+
+    metric: str
+    value: float | None  # in the unit of the metric; None where there is none, or where too many requests failed
+    holds: bool | None
+
+
+def judge(measured: MeasuredLoad, objectives: Sequence[Objective]) -> list[Judgement]:
+    """Holds every bound against the requests of a load."""
     rows = rows_of(measured.samples)
     failed = sum(row["outcome"] != Outcome.OK for row in rows)
-    for objective in objectives:
-        verdict = _judge_errors(objective, failed, len(rows)) if objective.metric == ERRORS else None
-        if objective.metric != ERRORS:
-            verdict = _judge_times(
-                objective, _times(objective.metric.rpartition(PERCENTILE)[0], rows, measured.samples)
-            )
-        if verdict is False:
-            return False
-        sure = sure and verdict is True
-    return True if sure else None
+    return [
+        _judge_errors(objective, failed, len(rows))
+        if objective.metric == ERRORS
+        else _judge_times(objective, _times(objective.metric.rpartition(PERCENTILE)[0], rows, measured.samples))
+        for objective in objectives
+    ]
 
 
 def breaks(measured: MeasuredLoad, objectives: Sequence[Objective]) -> bool:
@@ -158,21 +163,24 @@ def _since_due(name: str, row: Row) -> int:
     return value + row["lateness"] if name in _SINCE_SENT and value != NEVER else value
 
 
-def _judge_times(objective: Objective, times: Sequence[int]) -> bool | None:
+def _judge_times(objective: Objective, times: Sequence[int]) -> Judgement:
     if not times:
-        return False
+        return Judgement(metric=objective.metric, value=None, holds=False)
     estimate = ranks.quantile_estimate(times, quantile_of(objective), 0.9)  # two-sided 90 %: one-sided 95 %
+    value = None if estimate.point >= LATE else estimate.point / 1e9
     if not bounds.holds(objective, estimate.point / 1e9):
-        return False
+        return Judgement(metric=objective.metric, value=value, holds=False)
     is_sure = estimate.high is not None and estimate.confidence >= 0.85 and bounds.holds(objective, estimate.high / 1e9)
-    return True if is_sure else None
+    return Judgement(metric=objective.metric, value=value, holds=True if is_sure else None)
 
 
-def _judge_errors(objective: Objective, failed: int, requests: int) -> bool | None:
+def _judge_errors(objective: Objective, failed: int, requests: int) -> Judgement:
     """A share of failures by Wilson's interval, whose upper end is that of one-sided 95 %."""
-    if not requests or not bounds.holds(objective, 100 * failed / requests):
-        return False
-    return True if bounds.holds(objective, 100 * upper_share(failed, requests)) else None
+    share = 100 * failed / requests if requests else None
+    if share is None or not bounds.holds(objective, share):
+        return Judgement(metric=objective.metric, value=share, holds=False)
+    is_sure = bounds.holds(objective, 100 * upper_share(failed, requests))
+    return Judgement(metric=objective.metric, value=share, holds=True if is_sure else None)
 
 
 def upper_share(failed: int, requests: int, z: float = 1.645) -> float:

@@ -41,6 +41,17 @@ def load_of_probe(load: Load, number: int) -> Load:
     return load if number == 0 else replace(load, seed=_derive_seed(load.seed, "probe", number))
 
 
+def fit_rate(instants: Int64s, rate: float) -> Int64s:
+    """The arrivals, stretched so that as many come in a second as the rate says, from time zero on.
+
+    Few arrivals that were drawn for a rate may be far from it, and take longer than they should.
+    """
+    if len(instants) < 2 or instants[-1] == instants[0]:
+        return instants
+    first, stretch = instants[0], (len(instants) - 1) * 1e9 / rate / (instants[-1] - instants[0])
+    return array("q", (int((instant - first) * stretch) for instant in instants))
+
+
 def _derive_seed(seed: int, what: str, number: int) -> int:
     """Derives a seed from another seed, a word and a number, so that equal ones give equal draws."""
     return random.Random(f"{seed} {what} {number}").getrandbits(63)

@@ -34,8 +34,8 @@ from benchwright.worker.engine.subject import Subject, calibrate_loops
 from benchwright.worker.engine.warmup import Warmup, first_call, warm_up
 
 if TYPE_CHECKING:
+    from benchwright.records.probes import RateProbe
     from benchwright.worker.engine.open_loop import OpenCalls
-    from benchwright.worker.engine.rate_search import Probe
 
 DEFAULT_DURATION = 1.0
 FEW_SLEEPS = 5  # enough to state how late this machine wakes sleepers, where nothing depends on it
@@ -47,8 +47,9 @@ class MeasuredLoad:
 
     samples: Samples
     gc_collections: int
-    probes: tuple[Probe[None], ...] = ()  # rates tried, with find_rate
+    probes: tuple[RateProbe, ...] = ()  # rates tried, with find_rate
     rate: float | None = None  # the rate that was asked of this copy
+    began: float = 0.0  # seconds from time zero to the load that these are of, where a search issued others before it
 
 
 Finish = Callable[[], MeasuredLoad]  # works out what was timed; called when nothing is timed any more
@@ -171,10 +172,15 @@ def _prepare_open_loop(subject: Subject, load: Load, clock: Clock, warmup: Warmu
     if load.find_rate:
         from benchwright.worker.engine.rate_search import search_rate
 
-        def measure(at_rate: Load) -> MeasuredLoad:
-            return _prepare_open_loop(subject, at_rate, clock, warmup, copy)(clock.now() + 5_000_000)()
+        def search(zero: int) -> Finish:
+            def measure(at_rate: Load) -> MeasuredLoad:
+                begin = clock.now() + 5_000_000
+                measured = _prepare_open_loop(subject, at_rate, clock, warmup, copy)(begin)()
+                return replace(measured, began=max(0, begin - zero) / 1e9)
 
-        return lambda zero: search_rate(load, measure, typical=warmup.typical)
+            return search_rate(load, measure, typical=warmup.typical)
+
+        return search
     from benchwright.worker.engine.arrivals import arrivals
 
     schedule = arrivals(load, copy=copy)

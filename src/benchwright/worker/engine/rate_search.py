@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from benchwright.errors import OptionError
 from benchwright.records import Int64s, Load, Objective
+from benchwright.records.probes import RateProbe
 from benchwright.stats import ranks
 from benchwright.worker.engine.arrivals import load_of_probe
 
@@ -41,20 +42,17 @@ def find_rate(
     *,
     ceiling: float,
     hopeless: Callable[[T], bool] = lambda outcome: False,
-    may_go_on: Callable[[float], bool] = lambda rate: True,
 ) -> list[Probe[T]]:
     """Probes rates until the highest that meets and the lowest that fails are within `CLOSE`.
 
     `ceiling` is a rate that can hardly be exceeded for long (what a closed loop reached). The search starts at half of
     it, doubles while everything meets, halves while nothing does, and then divides the gap. It gives up at a rate so
-    low that nobody waits any more, or before that when an outcome shows that no rate can meet, or when it may not go on
-    to the next rate. Returns every probe in order, at least one; see `best(probes)`.
+    low that nobody waits any more, or before that when an outcome shows that no rate can meet. Returns every probe in
+    order, at least one; see `best(probes)`.
     """
     probes: list[Probe[T]] = []
     low, high, rate = 0.0, math.inf, ceiling / 2
     while len(probes) < MOST_PROBES and rate >= ceiling * LOWEST and (math.isinf(high) or high - low > CLOSE * high):
-        if probes and not may_go_on(rate):
-            break
         meets, outcome = probe(rate)
         probes.append(Probe(rate=rate, meets=meets, outcome=outcome))
         if meets:
@@ -104,17 +102,17 @@ def search_rate(load: Load, measure: Callable[[Load], MeasuredLoad], *, typical:
 
     probes = find_rate(probe, ceiling=load.workers * 1e9 / max(1.0, typical), hopeless=is_hopeless)
     chosen = best(probes) or min(probes, key=lambda p: p.rate)
-    tried = tuple(Probe(rate=p.rate, meets=p.meets, outcome=None) for p in probes)
+    tried = tuple(RateProbe(rate=p.rate, meets=p.meets) for p in probes)
     return lambda: replace(chosen.outcome, probes=tried, rate=chosen.rate if chosen.meets else None)
 
 
 def count_arrivals(load: Load, rate: float) -> int:
     """Arrivals of one probe: what was asked for, and at least twice what bounding the percentiles takes."""
     wanted = load.samples or math.ceil(rate * max(load.duration or 0.0, PROBE_DURATION))
-    return max(wanted, *map(_fewest, load.objectives))
+    return max(wanted, *map(fewest_calls, load.objectives))
 
 
-def _fewest(objective: Objective) -> int:
+def fewest_calls(objective: Objective) -> int:
     """Calls without which a bound cannot be told to hold; of a share of failures, three times as many as one allows."""
     if PERCENTILE not in objective.metric:
         return math.ceil(300 / max(objective.bound, 0.01))

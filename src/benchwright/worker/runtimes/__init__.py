@@ -53,6 +53,7 @@ class Loaded:
     model: Any = None  # what the library itself calls its model, for who sets it up further
     prepare: Callable[[Load, int], Any] | None = None  # issues the load of a copy by itself: gives a `PreparedLoad`
     tell: Callable[[str], None] = lambda text: None  # set by the worker: shows a line to whoever watches the run
+    keep: Callable[[Mapping[str, Value]], None] = lambda known: None  # likewise: details to keep if it is cut off
 
 
 class Runtime(Protocol):
