@@ -107,12 +107,13 @@ function relative(matrix: Matrix, base: Exclude<Base, null>): HeatScale {
 function basesOf({ cells, columns, better }: Matrix, base: Exclude<Base, null>): Map<number, number> {
   const bases = new Map<number, number>();
   for (const { row, column, estimate, is_held } of cells) {
-    const known = bases.get(row);
     if (base !== "best") {
       if (columns[column] === base.column) bases.set(row, estimate.point);
-    } else if (is_held) {
-      continue; // what was measured in quarantine is not the best of its row
-    } else if (known === undefined || (better === "higher" ? estimate.point > known : estimate.point < known))
+      continue;
+    }
+    if (is_held) continue; // what was measured in quarantine is not the best of its row
+    const known = bases.get(row);
+    if (known === undefined || (better === "higher" ? estimate.point > known : estimate.point < known))
       bases.set(row, estimate.point);
   }
   return bases;
