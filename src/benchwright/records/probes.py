@@ -23,9 +23,8 @@ class RateProbe:
     seconds: float = 0.0  # during which requests were sent
     sure: bool = True  # that they hold was seen with 95 % confidence
     long: bool = False  # it was looked at for long, not just to find the way
-    values: Mapping[str, float | None] = field(
-        default_factory=dict
-    )  # of what is bounded; None: not known, or too many failed
+    # Of what is bounded; None: not known, or too many failed.
+    values: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def held_rate(self) -> float:

@@ -92,7 +92,7 @@ def gaps_of(samples: Samples) -> dict[int, list[int]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class JudgedObjective:
     """One bound held against what was measured: True holds with 95 % confidence, None seems to, False does not."""
 
     metric: str
@@ -100,7 +100,7 @@ class Judgement:
     holds: bool | None
 
 
-def judge(measured: MeasuredLoad, objectives: Sequence[Objective]) -> list[Judgement]:
+def judge(measured: MeasuredLoad, objectives: Sequence[Objective]) -> list[JudgedObjective]:
     """Holds every bound against the requests of a load."""
     rows = rows_of(measured.samples)
     failed = sum(row["outcome"] != Outcome.OK for row in rows)
@@ -163,24 +163,24 @@ def _since_due(name: str, row: Row) -> int:
     return value + row["lateness"] if name in _SINCE_SENT and value != NEVER else value
 
 
-def _judge_times(objective: Objective, times: Sequence[int]) -> Judgement:
+def _judge_times(objective: Objective, times: Sequence[int]) -> JudgedObjective:
     if not times:
-        return Judgement(metric=objective.metric, value=None, holds=False)
+        return JudgedObjective(metric=objective.metric, value=None, holds=False)
     estimate = ranks.quantile_estimate(times, quantile_of(objective), 0.9)  # two-sided 90 %: one-sided 95 %
     value = None if estimate.point >= LATE else estimate.point / 1e9
     if not bounds.holds(objective, estimate.point / 1e9):
-        return Judgement(metric=objective.metric, value=value, holds=False)
+        return JudgedObjective(metric=objective.metric, value=value, holds=False)
     is_sure = estimate.high is not None and estimate.confidence >= 0.85 and bounds.holds(objective, estimate.high / 1e9)
-    return Judgement(metric=objective.metric, value=value, holds=True if is_sure else None)
+    return JudgedObjective(metric=objective.metric, value=value, holds=True if is_sure else None)
 
 
-def _judge_errors(objective: Objective, failed: int, requests: int) -> Judgement:
+def _judge_errors(objective: Objective, failed: int, requests: int) -> JudgedObjective:
     """A share of failures by Wilson's interval, whose upper end is that of one-sided 95 %."""
     share = 100 * failed / requests if requests else None
     if share is None or not bounds.holds(objective, share):
-        return Judgement(metric=objective.metric, value=share, holds=False)
+        return JudgedObjective(metric=objective.metric, value=share, holds=False)
     is_sure = bounds.holds(objective, 100 * upper_share(failed, requests))
-    return Judgement(metric=objective.metric, value=share, holds=True if is_sure else None)
+    return JudgedObjective(metric=objective.metric, value=share, holds=True if is_sure else None)
 
 
 def upper_share(failed: int, requests: int, z: float = 1.645) -> float:
