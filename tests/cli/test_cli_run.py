@@ -213,7 +213,7 @@ def test_options_reach_the_worker(inside: Benchwright) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint", "remedy"),
     [
-        ((), "nothing to run", "benchwright run model.onnx"),
+        ((), "nothing to measure", "name a target, such as a model file, model.onnx"),
         (("absent.onnx",), "absent.onnx", ""),
         (("fake:constant", "--batch-size", "0"), "--batch-size: 0 is below 1", ""),
         (("fake:constant", "--batch-size", "1,,2"), "has an empty item", "A,B,C"),

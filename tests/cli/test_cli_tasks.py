@@ -47,7 +47,7 @@ def test_a_file_and_its_patterns_are_tried_on_a_saved_log(benchwright: Benchwrig
     ended = benchwright("tasks", "check", "tasks.toml", "--log", "saved.log")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "speed: 2 hits, first 1, last 3, mean 2.00000 samples/s" in ended.stdout
-    assert "loss: 1 hits, first 0.25, last 0.25, last 0.25" in ended.stdout
+    assert "loss: 1 hit, first 0.25, last 0.25, last 0.25" in ended.stdout
     asked = benchwright("tasks", "check", "tasks.toml::train", "--log", "saved.log", "--json")
     (told,) = json.loads(asked.stdout)["data"]
     assert [(m["metric"], m["hits"], m["value"]) for m in told["metrics"]] == [

@@ -180,7 +180,7 @@ def test_a_local_function_is_refused() -> None:
 
 
 def test_no_target_and_no_rounds_are_refused() -> None:
-    with pytest.raises(TargetError, match="nothing to run"):
+    with pytest.raises(TargetError, match="nothing to measure"):
         bw.run()
     with pytest.raises(OptionError, match="rounds: 0"):
         bw.run(FAKE, rounds=0)

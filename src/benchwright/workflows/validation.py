@@ -29,7 +29,7 @@ def check(request: Request, rounds: int) -> None:
     """Refuses a request for what it says by itself."""
     load = request.load
     if not request.targets and not request.command:
-        raise TargetError("nothing to run", remedy=_what_to_name())
+        raise TargetError("nothing to measure", remedy=_what_to_name())
     _check_dimensions(request)
     check_count("rounds", rounds, most=MOST_ROUNDS)
     check_size(_combinations(request), rounds)
@@ -51,7 +51,7 @@ def check(request: Request, rounds: int) -> None:
 def _what_to_name() -> str:
     """What to do where neither the command line nor `benchwright.toml` names a target."""
     if (file := config.nearest_file(Path.cwd())) is None:
-        return "name a target, for example: benchwright run model.onnx; benchwright init finds some in a project"
+        return "name a target, such as a model file, model.onnx; benchwright init finds some in a project"
     return f'name a target, or put some into "targets" of {file}; tests with the fixture benchmark are run by pytest'
 
 

@@ -213,10 +213,10 @@ def _goal_line(tried: TriedGoal) -> str:
 
 
 def _line(tried: TriedMetric) -> str:
-    begin = f"{tried.metric}: "
+    begin = f"{tried.metric}: {tried.hits} {'hit' if tried.hits == 1 else 'hits'}"
     if tried.value is None:
         optional = " (optional)" if tried.optional else ""
-        return f"{begin}{tried.hits} hits, no value{optional}: {tried.why}"
+        return f"{begin}, no value{optional}: {tried.why}"
     ends = "" if tried.first is None else f", first {tried.first:g}, last {tried.last:g}"
     shown = format_value(tried.value.estimate.point, tried.value.unit, 6)
-    return f"{begin}{tried.hits} hits{ends}, {tried.compute} {shown}"
+    return f"{begin}{ends}, {tried.compute} {shown}"
