@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { extent, nearest, partsOf, tell } from "../src/pages/result/spans";
+import { extent, nearest, partsOf, shift, tell, zerosOf } from "../src/pages/result/spans";
 import { axisOf, closest, goodputs } from "../src/pages/runs/sweeppoints";
 import type { Estimate, RequestLine, SweepLine, SweepMark } from "../src/shapes";
 
@@ -41,6 +41,14 @@ describe("a request of a waterfall", () => {
 
   it("lies within the extent of all", () => {
     expect(extent([request, { ...request, scheduled: 0.5, end: 0.6 }])).toEqual([0.5, 1.5]);
+  });
+
+  it("begins at its own instant where others are far away", () => {
+    const later = (seconds: number) => shift(request, -seconds);
+    expect(zerosOf([request, later(2)])).toEqual([0, 0]);
+    expect(zerosOf([request, later(60)])).toEqual([1, 61]);
+    expect(extent([request, later(64)].map((one) => shift(one, one.scheduled)))).toEqual([0, 0.5]);
+    expect(shift({ ...request, first_byte: null }, 1).first_byte).toBeNull();
   });
 });
 

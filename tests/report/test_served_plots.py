@@ -6,6 +6,8 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ElementTree
+from array import array
+from dataclasses import replace
 from pathlib import Path
 
 from benchwright.analysis.knee import find_knee, sweeps
@@ -17,6 +19,7 @@ from benchwright.report.picture import write_scaling
 from benchwright.report.plots import case_plots, overview_plots
 from benchwright.report.svg import Plot, drawing
 from benchwright.report.terminal import plots, scaling_text
+from benchwright.worker.endpoints.reading import NEVER
 from served_runs import TOKENS
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -76,6 +79,23 @@ def test_the_waterfall_has_a_bar_for_each_request_and_a_tick_for_each_token(serv
     good = next(one for one in _classes(root, "tick-marks"))
     assert good.attrib["d"].count("M") <= TOKENS
     assert "first token after" in bars[0].attrib["data-tip"]
+
+
+def test_bars_of_requests_that_lie_far_apart_begin_at_zero(served_failures: Run) -> None:
+    (result,) = served_failures.results
+    (samples,) = result.samples
+    instants = ("scheduled", "first_byte", "first_text", "end")
+    later = {
+        name: array("q", [at + place * 10**12 * (at != NEVER) for place, at in enumerate(samples.columns[name])])
+        for name in instants
+    }
+    apart = replace(samples, columns={**samples.columns, **later}, chunks={})
+    table = rows(replace(served_failures, results=(replace(result, samples=(apart,)),)))
+    plot = next(plot for plot in case_plots(table[0], 0) if plot.name.endswith("waterfall"))
+    assert "since each was scheduled" in plot.body
+    assert max(float(bar.attrib["width"]) for bar in _classes(_parsed(plot), "request")) > 400
+    text = plots(table, 100)
+    assert "each from its own instant" in text and max(map(len, text.splitlines())) <= 100
 
 
 def test_distributions_count_every_first_token_and_every_gap(served_failures: Run) -> None:

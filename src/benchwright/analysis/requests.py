@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from benchwright.analysis.calls import Floats
 
 MOST_REQUESTS = 50  # of a waterfall
+SCATTERED = 8.0  # times the longest request
 MOST_TICKS = 128  # of one request; evenly chosen, when there are more
 TTFT, ITL = "ttft", "itl"
 # What a span is made of; a file of another tool may hold less.
@@ -54,6 +55,12 @@ class RequestSpan:
     def latency(self) -> float:
         """Seconds from the scheduled instant to the end."""
         return self.end - self.scheduled
+
+
+def are_scattered(spans: Sequence[RequestSpan]) -> bool:
+    """Whether requests lie so far apart that a common axis shows bars without a length: each then begins at zero."""
+    whole = max(span.end for span in spans) - min(span.scheduled for span in spans)
+    return whole > SCATTERED * max(span.latency for span in spans)
 
 
 def has_requests(results: Iterable[Result]) -> bool:

@@ -12,6 +12,7 @@ from benchwright.analysis.requests import (
     MOST_REQUESTS,
     TTFT,
     RequestSpan,
+    are_scattered,
     failures_over_time,
     has_requests,
     request_times,
@@ -51,11 +52,14 @@ def waterfall(row: Row, index: int) -> Plot | None:
         return None
     result, spans = max(found, key=lambda one: max(span.latency for span in one[1]))
     height = TOP + LINE * len(spans) + BOTTOM
-    ends = [instant for span in spans for instant in (span.scheduled, span.end)]
+    scattered = are_scattered(spans)
+    zeros = [span.scheduled if scattered else 0.0 for span in spans]
+    ends = [at - zero for span, zero in zip(spans, zeros, strict=True) for at in (span.scheduled, span.end)]
     across = axis(ends, "s", 12.0, WIDTH - RIGHT, log=False)
-    body = bottom(across, height - BOTTOM, "since the clock started", top=TOP - 4)
-    for place, span in enumerate(spans):
-        body += _bar(across, TOP + LINE * place, span)
+    since = "since each was scheduled" if scattered else "since the clock started"
+    body = bottom(across, height - BOTTOM, since, top=TOP - 4)
+    for place, (span, zero) in enumerate(zip(spans, zeros, strict=True)):
+        body += _bar(across, TOP + LINE * place, span, zero)
     of = f" of round {result.round + 1}" if len(row.ok) > 1 else ""
     number = f"The {len(spans)} slowest requests{of}" if len(spans) == MOST_REQUESTS else f"All requests{of}"
     return Plot(
@@ -128,23 +132,23 @@ def token_times(row: Row, index: int) -> Plot | None:
 # ---- waterfall ----
 
 
-def _bar(across: Axis, top: float, span: RequestSpan) -> str:
+def _bar(across: Axis, top: float, span: RequestSpan, zero: float) -> str:
     """One request. The bar ends where the answer did; a part that never came is left out."""
-    ends = [span.scheduled, span.sent]
-    ends += [instant for instant in (span.first_byte, span.first_text) if instant is not None]
+    ends = [span.scheduled - zero, span.sent - zero]
+    ends += [instant - zero for instant in (span.first_byte, span.first_text) if instant is not None]
     kinds = [kind for kind, _ in _KEYS[: len(ends) - 1]]
     body = ""
     for kind, begin, end in zip(kinds, ends, ends[1:], strict=False):
         body += _part(across, top, kind, begin, end)
     rest = "tokens" if span.first_text is not None else "server"
-    body += _part(across, top, rest, ends[-1], span.end)
-    drawn = [(across.at(at), top) for at in span.ticks]
+    body += _part(across, top, rest, ends[-1], span.end - zero)
+    drawn = [(across.at(at - zero), top) for at in span.ticks]
     body += (
         element("path", class_="tick-marks", d="".join(f"M{x:.1f} {y + 1:.1f}v{LINE - 3:g}" for x, y in drawn))
         if drawn
         else ""
     )
-    x1, x2 = across.at(span.scheduled), across.at(span.end)
+    x1, x2 = across.at(span.scheduled - zero), across.at(span.end - zero)
     outline = " failed" if span.outcome else ""
     body += element(
         "rect", class_=f"request{outline}", x=x1, y=top, width=max(1.0, x2 - x1), height=LINE - 2, data_tip=_tell(span)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchwright.analysis.requests import ITL, TTFT, RequestSpan, request_times, requests_around, slowest_requests
+from benchwright.analysis.requests import (
+    ITL,
+    TTFT,
+    RequestSpan,
+    are_scattered,
+    request_times,
+    requests_around,
+    slowest_requests,
+)
 from benchwright.analysis.rows import Row
 from benchwright.records.request_metrics import TIMES
 from benchwright.units import format_value
@@ -41,16 +49,21 @@ def waterfall_text(row: Row, width: int = 80, around: float | None = None) -> It
 
 def _draw_waterfall(row: Row, spans: Sequence[RequestSpan], what: str, width: int) -> str:
     begin, end = min(span.scheduled for span in spans), max(span.end for span in spans)
+    scattered, longest = are_scattered(spans), max(span.latency for span in spans)
     sides = [f"{format_value(span.latency, 's', 3)}{f' {span.outcome}' if span.outcome else ''}" for span in spans]
+    if scattered:
+        sides = [f"{side} at {format_value(span.scheduled, 's', 3)}" for span, side in zip(spans, sides, strict=True)]
     room = max(20, width - max(map(len, sides)) - 4)
     signs = _SIGNS
     key = (
         f"{signs['wait']} waiting to be sent  {signs['server']} until the first byte  {signs['prefill']} until the "
         f"first token  {signs['tick']} tokens  {signs['failed']} failed"
     )
-    lines = [f"{printable(row.label)}   {what}, {format_value(begin, 's', 3)} to "]
-    lines[0] += format_value(end, "s", 3)
-    lines += [f"  {_line(span, begin, end, room)} {side}" for span, side in zip(spans, sides, strict=True)]
+    when = "each from its own instant" if scattered else f"{format_value(begin, 's', 3)} to {format_value(end, 's', 3)}"
+    lines = [f"{printable(row.label)}   {what}, {when}"]
+    for span, side in zip(spans, sides, strict=True):
+        zero, last = (span.scheduled, span.scheduled + longest) if scattered else (begin, end)
+        lines.append(f"  {_line(span, zero, last, room)} {side}")
     return "\n".join([*lines, f"  {key}"])
 
 

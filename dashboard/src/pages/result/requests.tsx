@@ -9,7 +9,7 @@ import { count, value, whole } from "../../parts/format";
 import { Plot, spaced, useWidth } from "../../parts/plot";
 import { plain, scale, type Scale } from "../../parts/scale";
 import { Table, type Column } from "../../parts/table";
-import { extent, nearest, PARTS, partsOf, tell } from "./spans";
+import { extent, nearest, PARTS, partsOf, shift, tell, zerosOf } from "./spans";
 import "./requests.css";
 
 const BAR = 10; // pixels of a request, with the space below it
@@ -164,7 +164,9 @@ function Beside({ timeline, x, tone }: { timeline: Timeline; x: Scale; tone: num
 function Waterfall({ requests }: { requests: readonly RequestLine[] }) {
   const place = useRef<HTMLDivElement>(null);
   const width = useWidth(place);
-  const [low, high] = extent(requests);
+  const zeros = zerosOf(requests);
+  const drawn = requests.map((request, i) => shift(request, zeros[i]!));
+  const [low, high] = extent(drawn);
   const x = scale(low, high, { count: width < 600 ? 3 : 6 });
   const px = (at: number) => 4 + x.place(at) * (width - 12);
   const bottom = requests.length * BAR;
@@ -202,24 +204,37 @@ function Waterfall({ requests }: { requests: readonly RequestLine[] }) {
             ))}
           </g>
           {requests.map((request, i) => (
-            <Bar key={`${request.copy}.${request.number}`} request={request} y={i * BAR} px={px} />
+            <Bar
+              key={`${request.copy}.${request.number}`}
+              request={drawn[i]!}
+              words={tell(request)}
+              y={i * BAR}
+              px={px}
+            />
           ))}
         </svg>
       </div>
       <p class="soft small">
-        In the order in which they were scheduled; each tick is an event that brought text. Times are since the clock
-        started.
+        In the order in which they were scheduled; each tick is an event that brought text. Times are since{" "}
+        {zeros.some((zero) => zero !== 0) ? "each was scheduled" : "the clock started"}.
       </p>
     </figure>
   );
 }
 
-function Bar({ request, y, px }: { request: RequestLine; y: number; px: (at: number) => number }) {
+interface BarProps {
+  request: RequestLine;
+  words: string;
+  y: number;
+  px: (at: number) => number;
+}
+
+function Bar({ request, words, y, px }: BarProps) {
   const tall = BAR - 2;
   const left = px(request.scheduled);
   return (
     <g>
-      <title>{tell(request)}</title>
+      <title>{words}</title>
       {partsOf(request).map(({ kind, from, to }) => (
         <rect
           key={kind}

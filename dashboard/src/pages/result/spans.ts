@@ -36,6 +36,30 @@ export function extent(requests: readonly RequestLine[]): [number, number] {
   return [Math.min(...requests.map((one) => one.scheduled)), Math.max(...requests.map((one) => one.end))];
 }
 
+/** Times the longest request: farther apart, bars on a common axis have no length, and each begins at zero. */
+const SCATTERED = 8;
+
+/** The instant that each request's bar is drawn from: its own, where requests lie far apart, else the clock's start. */
+export function zerosOf(requests: readonly RequestLine[]): number[] {
+  const [low, high] = extent(requests);
+  const longest = Math.max(...requests.map(({ scheduled, end }) => end - scheduled));
+  return requests.map(({ scheduled }) => (high - low > SCATTERED * longest ? scheduled : 0));
+}
+
+/** The request with its instants since another one. */
+export function shift(request: RequestLine, zero: number): RequestLine {
+  const { scheduled, sent, first_byte, first_text, end, ticks } = request;
+  return {
+    ...request,
+    scheduled: scheduled - zero,
+    sent: sent - zero,
+    first_byte: first_byte === null ? null : first_byte - zero,
+    first_text: first_text === null ? null : first_text - zero,
+    end: end - zero,
+    ticks: ticks.map((at) => at - zero),
+  };
+}
+
 export function tell(request: RequestLine): string {
   const { number, copy, outcome, scheduled, sent, first_byte, first_text, end, output_tokens } = request;
   const seconds = (at: number) => value(at, "s");
