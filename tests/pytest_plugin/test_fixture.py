@@ -156,11 +156,15 @@ def test_a_mark_that_nobody_understands_fails_that_test_alone(pytester: pytest.P
         @pytest.mark.benchmark(min_round=3)
         def test_wrong(benchmark):
             benchmark(int)
+        @pytest.mark.benchmark(warmup="sometimes")
+        def test_wrong_warmup(benchmark):
+            benchmark(int)
         def test_right(benchmark):
             benchmark(int)
     """
     ended = run_suite(pytester, suite)
-    ended.assert_outcomes(passed=1, errors=1)
+    ended.assert_outcomes(passed=1, errors=2)
+    assert "wants warmup True or False" in ended.stdout.str()
     assert "did you mean" in ended.stdout.str() and "min_rounds" in ended.stdout.str()
 
 
@@ -180,3 +184,36 @@ def test_long_texts_among_the_parameters_are_called_as_in_the_id(pytester: pytes
     """
     run_suite(pytester, suite).assert_outcomes(passed=3)
     assert [result.case.params["text"] for result in last_results(pytester).values()] == ["one", "two", "short"]
+
+
+def test_whatever_a_test_says_of_itself_is_kept(pytester: pytest.Pytester) -> None:
+    suite = r"""
+        import pytest
+        class Mute:
+            def __str__(self): raise RuntimeError
+        @pytest.mark.parametrize("n", [10 ** 4000, "a::b[c", "\ud800"], ids=["large", "a::b[c", "\ud800"])
+        def test_it(benchmark, n):
+            benchmark.group = 5
+            benchmark.extra_info |= {"mute": Mute(), "large": 10 ** 5000, "half": "\ud800", "yes": True}
+            benchmark(int)
+    """
+    flags = ("--benchmark-group-by=func,name", "--benchmark-sort=name", "--benchmark-json=out.json")
+    ended = run_suite(pytester, suite, *flags)
+    ended.assert_outcomes(passed=3)
+    assert "test_it, test_it[a::b[c]\n" in ended.stdout.str()
+    results = {result.case.params["n"]: result for result in last_run(pytester).results}
+    assert list(results) == ["large", "a::b[c", "\ud800"] and results["large"].case.tags == ("5",)
+    told = results["large"].details["extra_info"]
+    assert isinstance(told, dict) and str(told["large"]).startswith("0x") and told["half"] == "\ud800"
+    assert told["mute"] == "Mute, whose __str__ raised RuntimeError" and told["yes"] is True
+    assert '"name": "test_it[a::b[c]"' in (pytester.path / "out.json").read_text(encoding="utf-8")
+
+
+def test_a_call_more_is_torn_down_like_the_others(pytester: pytest.Pytester) -> None:
+    suite = """
+        def test_it(benchmark):
+            opened, closed = [], []
+            benchmark.pedantic(opened.append, args=(1,), teardown=closed.append, rounds=2, iterations=3)
+            assert len(opened) == 2 * 3 + 1 and len(closed) == 2 + 1
+    """
+    run_suite(pytester, suite, "--benchwright-no-save").assert_outcomes(passed=1)

@@ -35,7 +35,8 @@ UNUSED = {
 _NEAR = "did you mean"
 # A text, or a comment, or a comma before the end of a list or mapping. What comes first decides.
 # A comment is taken whole (atomic groups): a bracket within one does not make the comma before it a trailing one.
-_ODD = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?>\s|//[^\n]*|/\*.*?\*/)*+[\]}])', re.DOTALL)
+# What does not end is taken up to the end too: to look for its end from every place would take for ever.
+_ODD = re.compile(r'"(?>[^"\\\n]|\\.)*+"?|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=(?>\s|//[^\n]*|/\*.*?\*/)*+[\]}])', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
