@@ -140,11 +140,20 @@ def test_another_timer_is_a_series_of_its_own(pytester: pytest.Pytester) -> None
         @pytest.mark.benchmark(timer=time.process_time)
         def test_it(benchmark):
             benchmark(time.sleep, 0)
+        @pytest.mark.benchmark(timer=time.process_time_ns)
+        def test_in_ns(benchmark):
+            benchmark(time.sleep, 0)
+            assert benchmark.stats.min < 0.5
+        @pytest.mark.benchmark(timer=lambda: 0.0)
+        def test_standing(benchmark):
+            benchmark(int)
         @pytest.mark.benchmark(timer=time.perf_counter)
         def test_usual(benchmark):
             benchmark(time.sleep, 0)
     """
-    run_suite(pytester, suite).assert_outcomes(passed=2)
+    ended = run_suite(pytester, suite)
+    ended.assert_outcomes(passed=3, errors=1)
+    assert "does not run: it should give a number that grows" in ended.stdout.str()
     results = last_results(pytester)
     assert results["test_it"].case.target.options["timer"] == "time.process_time"
     assert "timer" not in results["test_usual"].case.target.options

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -56,10 +57,10 @@ class TestTerms:
 
 
 class TimerClock:
-    """A timer of the user's that gives seconds, as a clock. Nobody waits on it: it need not run by itself."""
+    """A timer of the user's as a clock. Nobody waits on it: it need not run by itself. `unit`: what it gives, in ns."""
 
-    def __init__(self, timer: Callable[[], float]) -> None:
-        self.now: Callable[[], int] = lambda: int(timer() * 1e9)
+    def __init__(self, timer: Callable[[], float], unit: int) -> None:
+        self.now: Callable[[], int] = lambda: int(timer() * unit)
 
     def wait_until(self, instant: int) -> None:
         """Returns at once."""
@@ -164,7 +165,24 @@ def _find_clock(timer: Any, where: str) -> tuple[str, Clock | None]:
     name = f"{getattr(timer, '__module__', '')}.{getattr(timer, '__qualname__', repr(timer))}".strip(".")
     if not callable(timer):
         raise pytest.UsageError(f"{where}: timer: {timer!r} cannot be called")
-    return ("", None) if name in USUAL_TIMERS else (name, TimerClock(timer))
+    if name in USUAL_TIMERS:
+        return "", None
+    clock = TimerClock(timer, 1 if name.endswith("_ns") else 10**9)
+    if not _runs(clock):
+        raise pytest.UsageError(f"{where}: timer: {name} does not run: it should give a number that grows")
+    return name, clock
+
+
+def _runs(clock: TimerClock) -> bool:
+    """Whether the clock has moved within a second: nothing that waits for one which stands would ever end."""
+    try:
+        begin, end = clock.now(), time.monotonic() + 1.0
+        while clock.now() <= begin:
+            if time.monotonic() > end:
+                return False
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def _text(value: object) -> str:

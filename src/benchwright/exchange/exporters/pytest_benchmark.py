@@ -64,7 +64,11 @@ def _entry(name: str, results: Sequence[Result]) -> dict[str, Any]:
         "params": dict(case.params) or None,
         "param": called[1:-1] or None,
         "extra_info": details.get("extra_info", {}),
-        "options": {"max_time": case.load.duration, "disable_gc": True, "timer": "perf_counter"},
+        "options": {
+            "max_time": case.load.duration,
+            "disable_gc": True,
+            "timer": case.target.options.get("timer", "perf_counter"),
+        },
         "stats": stats_of(results),
     }
 
@@ -84,7 +88,7 @@ def stats_of(results: Sequence[Result]) -> dict[str, Any]:
 def summarize(values: Sequence[float]) -> dict[str, Any]:
     """The figures of some values, of which there is one at least."""
     ordered = sorted(values)
-    mean = math.fsum(values) / len(values)
+    mean = min(max(ordered[0], math.fsum(values) / len(values)), ordered[-1])  # which rounding may put outside
     spread = statistics.stdev(values, mean) if len(values) > 1 else 0.0
     q1, median, q3 = statistics.quantiles(ordered, n=4, method="inclusive") if len(values) > 1 else ordered * 3
     iqr = q3 - q1
