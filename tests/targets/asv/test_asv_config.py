@@ -59,6 +59,9 @@ def test_what_means_nothing_here_is_told(tmp_path: Path) -> None:
         ('{"repo": ".", "default_benchmark_timeout": "long"}', "default_benchmark_timeout"),
         ('{"repo": "."' + ', "a": [' * 200, "asv.conf.json"),
         ("\udcff", "UTF-8"),
+        ('{"repo": "\\u0000"}', "repo has a NUL character"),
+        ('{"repo": ".", "benchmark_dir": "a\\u0000"}', "benchmark_dir has a NUL character"),
+        ('{"repo": ".", "install_timeout": -1}', "install_timeout is -1"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
