@@ -84,12 +84,15 @@ def test_rounds_are_made_exactly_as_they_are_asked_for(pytester: pytest.Pytester
         ("benchmark(f); benchmark(f)", "called once a test"),
         ("benchmark.weave('module.function')", "hand over the call instead"),
         ("benchmark(g)", "is asynchronous"),
+        ("benchmark(lambda: g())", "is asynchronous"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_with_the_remedy(pytester: pytest.Pytester, call: str, said: str) -> None:
     suite = f"""
         def f(*args): pass
+        import pytest
         async def g(): pass
+        @pytest.mark.filterwarnings("ignore")
         def test_it(benchmark):
             {call}
     """

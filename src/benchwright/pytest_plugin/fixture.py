@@ -76,7 +76,7 @@ class BenchmarkFixture:
             call = functools.partial(function_to_benchmark, **kwargs) if kwargs else function_to_benchmark
             subject = Subject(call=call, arguments=(args,))
             self._measure(call, lambda: prepare_within(subject, self._terms.budget, clock=self._terms.clock))
-        return function_to_benchmark(*args, **kwargs)
+        return self._refuse_coroutine(function_to_benchmark, function_to_benchmark(*args, **kwargs))
 
     def pedantic(
         self,
@@ -137,12 +137,16 @@ class BenchmarkFixture:
         self.is_used = True
         unwrapped = inspect.unwrap(function) if callable(function) else function
         if inspect.iscoroutinefunction(unwrapped):
-            raise TypeError(
-                f"{getattr(function, '__qualname__', function)} is asynchronous, and a call of it only makes a "
-                "coroutine: benchmark(lambda: asyncio.run(f())), or benchwright run FILE::FUNCTION, which awaits"
-            )
+            raise _asynchronous(function)
         if self._measured is not None:  # in fresh processes, before
             self.stats = TestStatistics.of(self._measured) if self._measured else None
+
+    def _refuse_coroutine(self, function: Callable[..., Any], result: Any) -> Any:
+        """The result; refuses one that nobody awaited, of which only the making was timed."""
+        if not inspect.iscoroutine(result) or self.disabled:
+            return result
+        result.close()
+        raise _asynchronous(function)
 
     def _measure(self, call: Callable[..., Any], prepare: Callable[[], PreparedLoad]) -> None:
         __tracebackhide__ = True
@@ -173,6 +177,13 @@ class BenchmarkFixture:
             return finish_and_tell
 
         return replace(prepared, time=time_calls)
+
+
+def _asynchronous(function: Callable[..., Any]) -> TypeError:
+    return TypeError(
+        f"{getattr(function, '__qualname__', function)} is asynchronous, and a call of it only makes a "
+        "coroutine: benchmark(lambda: asyncio.run(f())), or benchwright run FILE::FUNCTION, which awaits"
+    )
 
 
 def _check_rounds(rounds: int, warmups: int, iterations: int, setup: object) -> None:
