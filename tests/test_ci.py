@@ -187,6 +187,19 @@ def test_a_build_that_may_not_comment_is_compared_all_the_same(project: Path, tm
     assert runner.summary
 
 
+def test_the_address_of_a_comment_is_one_line_whatever_stands_before_it(tmp_path: Path) -> None:
+    shown = tmp_path / "benchwright"
+    shown.write_text("#!/bin/sh\necho 'a warning' >&2\necho 'http://x/7 was changed'\n")
+    shown.chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "BENCHWRIGHT_CI_MARKDOWN": "x.md",
+        "GITHUB_OUTPUT": str(tmp_path / "out"),
+    }
+    _bash(str(ROOT / "scripts/ci/comment"), tmp_path, environment)
+    assert (tmp_path / "out").read_text() == "comment=http://x/7\n"
+
+
 def test_a_push_is_measured_and_the_site_is_written(project: Path, tmp_path: Path) -> None:
     runner = Runner(project, tmp_path, {})
     code, told = runner.use(install="", options="--rounds 1 --samples 2 --warmup 0", site="public", store="kept.db")

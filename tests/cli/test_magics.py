@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import nbformat
 import pytest
 
 from benchwright.cli.magics import compile_call, measure_cell, read_line
-from benchwright.errors import OptionError
+from benchwright.errors import StoreError, UserError
 from benchwright.records import Status
 from benchwright.store import open_configured_store
 from benchwright.workflows.run import MeasuredRun
@@ -72,6 +73,15 @@ def test_what_the_cell_raises_is_raised() -> None:
         measure_cell(_Shell(), "--no-save 1 / 0", None)
     with pytest.raises(SyntaxError):
         compile_call("this is no Python", {})
+    with pytest.raises(SyntaxError):  # as a body of a function it would make a generator, in no time
+        compile_call("yield 1", {})
+
+
+def test_what_the_store_does_not_take_is_rescued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(StoreError, match="1 result was kept in"):
+        measure_cell(_Shell(), "--store /proc/nowhere.db --duration 5ms len(items)", None)
+    assert list(tmp_path.glob("benchwright-*.jsonl"))
 
 
 def test_flags_are_read_from_the_beginning_of_the_line() -> None:
@@ -86,13 +96,16 @@ def test_flags_are_read_from_the_beginning_of_the_line() -> None:
     [
         ("--rouns 3 f()", "did you mean"),
         ("--rounds many f()", "not a number above 0"),
+        ("--rounds ² f()", "not a number above 0"),
+        ("--tag last f()", "would mean something else"),
+        ("--store nosuch://x f()", "unknown store 'nosuch'"),
         ("--duration 0 f()", "not a time above 0"),
         ("--name", "needs a value"),
         ("--no-save", "nothing to measure"),
     ],
 )
 def test_a_line_that_is_not_understood_is_refused(line: str, said: str) -> None:
-    with pytest.raises(OptionError) as refused:
+    with pytest.raises(UserError) as refused:
         measure_cell(_Shell(), line, None)
     assert said in f"{refused.value.message}: {refused.value.remedy}"
 

@@ -84,12 +84,15 @@ def test_rounds_are_made_exactly_as_they_are_asked_for(pytester: pytest.Pytester
         ("benchmark(f); benchmark(f)", "called once a test"),
         ("benchmark.weave('module.function')", "hand over the call instead"),
         ("benchmark(g)", "is asynchronous"),
+        ("benchmark(lambda: g())", "is asynchronous"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_with_the_remedy(pytester: pytest.Pytester, call: str, said: str) -> None:
     suite = f"""
         def f(*args): pass
+        import pytest
         async def g(): pass
+        @pytest.mark.filterwarnings("ignore")
         def test_it(benchmark):
             {call}
     """
@@ -140,11 +143,20 @@ def test_another_timer_is_a_series_of_its_own(pytester: pytest.Pytester) -> None
         @pytest.mark.benchmark(timer=time.process_time)
         def test_it(benchmark):
             benchmark(time.sleep, 0)
+        @pytest.mark.benchmark(timer=time.process_time_ns)
+        def test_in_ns(benchmark):
+            benchmark(time.sleep, 0)
+            assert benchmark.stats.min < 0.5
+        @pytest.mark.benchmark(timer=lambda: 0.0)
+        def test_standing(benchmark):
+            benchmark(int)
         @pytest.mark.benchmark(timer=time.perf_counter)
         def test_usual(benchmark):
             benchmark(time.sleep, 0)
     """
-    run_suite(pytester, suite).assert_outcomes(passed=2)
+    ended = run_suite(pytester, suite)
+    ended.assert_outcomes(passed=3, errors=1)
+    assert "does not run: it should give a number that grows" in ended.stdout.str()
     results = last_results(pytester)
     assert results["test_it"].case.target.options["timer"] == "time.process_time"
     assert "timer" not in results["test_usual"].case.target.options
@@ -156,11 +168,15 @@ def test_a_mark_that_nobody_understands_fails_that_test_alone(pytester: pytest.P
         @pytest.mark.benchmark(min_round=3)
         def test_wrong(benchmark):
             benchmark(int)
+        @pytest.mark.benchmark(warmup="sometimes")
+        def test_wrong_warmup(benchmark):
+            benchmark(int)
         def test_right(benchmark):
             benchmark(int)
     """
     ended = run_suite(pytester, suite)
-    ended.assert_outcomes(passed=1, errors=1)
+    ended.assert_outcomes(passed=1, errors=2)
+    assert "wants warmup True or False" in ended.stdout.str()
     assert "did you mean" in ended.stdout.str() and "min_rounds" in ended.stdout.str()
 
 
@@ -180,3 +196,36 @@ def test_long_texts_among_the_parameters_are_called_as_in_the_id(pytester: pytes
     """
     run_suite(pytester, suite).assert_outcomes(passed=3)
     assert [result.case.params["text"] for result in last_results(pytester).values()] == ["one", "two", "short"]
+
+
+def test_whatever_a_test_says_of_itself_is_kept(pytester: pytest.Pytester) -> None:
+    suite = r"""
+        import pytest
+        class Mute:
+            def __str__(self): raise RuntimeError
+        @pytest.mark.parametrize("n", [10 ** 4000, "a::b[c", "\ud800"], ids=["large", "a::b[c", "\ud800"])
+        def test_it(benchmark, n):
+            benchmark.group = 5
+            benchmark.extra_info |= {"mute": Mute(), "large": 10 ** 5000, "half": "\ud800", "yes": True}
+            benchmark(int)
+    """
+    flags = ("--benchmark-group-by=func,name", "--benchmark-sort=name", "--benchmark-json=out.json")
+    ended = run_suite(pytester, suite, *flags)
+    ended.assert_outcomes(passed=3)
+    assert "test_it, test_it[a::b[c]\n" in ended.stdout.str()
+    results = {result.case.params["n"]: result for result in last_run(pytester).results}
+    assert list(results) == ["large", "a::b[c", "\ud800"] and results["large"].case.tags == ("5",)
+    told = results["large"].details["extra_info"]
+    assert isinstance(told, dict) and str(told["large"]).startswith("0x") and told["half"] == "\ud800"
+    assert told["mute"] == "Mute, whose __str__ raised RuntimeError" and told["yes"] is True
+    assert '"name": "test_it[a::b[c]"' in (pytester.path / "out.json").read_text(encoding="utf-8")
+
+
+def test_a_call_more_is_torn_down_like_the_others(pytester: pytest.Pytester) -> None:
+    suite = """
+        def test_it(benchmark):
+            opened, closed = [], []
+            benchmark.pedantic(opened.append, args=(1,), teardown=closed.append, rounds=2, iterations=3)
+            assert len(opened) == 2 * 3 + 1 and len(closed) == 2 + 1
+    """
+    run_suite(pytester, suite, "--benchwright-no-save").assert_outcomes(passed=1)

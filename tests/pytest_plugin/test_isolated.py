@@ -78,6 +78,30 @@ def test_what_fails_in_a_fresh_process_fails_the_test(pytester: pytest.Pytester)
     }
 
 
+def test_a_wrong_mark_fails_that_test_and_what_cannot_be_told_before_is_said(pytester: pytest.Pytester) -> None:
+    suite = """
+        import pytest
+        @pytest.mark.benchmark(nonsense=1)
+        def test_wrong(benchmark):
+            benchmark(int)
+        def test_late(request):
+            request.getfixturevalue("benchmark")(int)
+        def test_right(benchmark):
+            benchmark(int)
+    """
+    ended = run_suite(pytester, suite, "--benchwright-isolated", "--benchwright-rounds=1")
+    ended.assert_outcomes(passed=2, errors=1)
+    assert "has no 'nonsense'" in ended.stdout.str() and "while it runs cannot be told before" in ended.stdout.str()
+    assert [result.case.name for result in last_run(pytester).results] == ["test_suite.py::test_right"]
+
+
+@pytest.mark.parametrize("flag", ["--benchmark-skip", "test_broken.py"])
+def test_what_will_not_run_is_not_measured(pytester: pytest.Pytester, flag: str) -> None:
+    pytester.makepyfile(test_broken="raise ValueError")
+    run_suite(pytester, "def test_it(benchmark): benchmark(int)", *ISOLATED, "test_suite.py", flag)
+    assert not (pytester.path / ".benchwright").exists()
+
+
 def test_with_workers_beside_it_is_refused(pytester: pytest.Pytester) -> None:
     ended = run_suite(pytester, "def test_it(benchmark): benchmark(int)", *ISOLATED, "-p", "xdist", "-n", "2")
     assert ended.ret == pytest.ExitCode.USAGE_ERROR and "leave out -n" in ended.stderr.str()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -96,6 +97,20 @@ def test_what_has_no_effect_is_said(pytester: pytest.Pytester) -> None:
         assert f"--benchmark-{flag} has no effect here: " in text
 
 
+def test_what_can_be_kept_nowhere_fails_the_run_and_not_the_tests(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())  # the suite changes where results are rescued to
+    (pytester.path / "file-prefix").write_text("", encoding="utf-8")
+    flags = ("--benchwright-store=/proc/nowhere.db", "--benchmark-histogram=file-prefix/of", "-k", "sum")
+    ended = run_suite(pytester, f"{SUITE}\n    import tempfile\n    tempfile.tempdir = '/proc/nowhere'", *flags)
+    ended.assert_outcomes(passed=2, deselected=2)
+    assert ended.ret == pytest.ExitCode.TESTS_FAILED
+    told = ended.stdout.str()
+    assert "cannot be written either" in told and "kept in" not in told and "saved in" not in told
+    assert "file-prefix cannot be written: " in told
+
+
 @pytest.mark.parametrize(
     ("flag", "said"),
     [
@@ -107,6 +122,7 @@ def test_what_has_no_effect_is_said(pytester: pytest.Pytester) -> None:
         ("--benchmark-group-by=colour", "'colour' is none of"),
         ("--benchmark-storage=file://.benchmarks", "benchwright import"),
         ("--benchmark-compare-fail=mean:5%", "needs something to compare with"),
+        ("--benchmark-json=nowhere/out.json", "name a file in a folder that is there"),
         ("--benchwright-rounds=0", "not a number above 0"),
         ("--benchmark-compare --benchwright-fail-on=slower?", "--benchwright-fail-on: 'slower?' is not a condition"),
         ("--benchmark-compare --benchwright-no-save", "keeps no run that could be compared"),

@@ -36,6 +36,17 @@ def test_nobody_else_has_a_turn_beside_one_who_is_alone() -> None:
     assert not list(Path(tempfile.gettempdir()).glob(f"benchwright-{run}*"))
 
 
+def test_a_worker_that_cannot_keep_results_fails_its_benchmarks_and_goes_on(pytester: pytest.Pytester) -> None:
+    """One that ended would be replaced by another, which would end too: xdist takes that for an error of its own."""
+    run = "test-of-a-worker"
+    pytester.makeconftest(f"def pytest_configure(config): config.workerinput = {{'testrunuid': {run!r}}}")
+    suite = "def test_it(benchmark): benchmark(int)\ndef test_plain(): pass"
+    ended = run_suite(pytester, suite, "--benchwright-store=nosuch://x")
+    remove_turns(run)
+    ended.assert_outcomes(passed=1, errors=1)
+    assert "unknown store 'nosuch'" in ended.stdout.str()
+
+
 @pytest.mark.fresh
 def test_results_of_all_workers_are_one_run(pytester: pytest.Pytester) -> None:
     suite = """

@@ -12,7 +12,6 @@ import platform
 import re
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,8 @@ from benchwright.records import Case, Load, Run, Target
 
 NAME = "benchwright"
 MOST_NAME = 60  # characters of a case that is called like its code
-FLAGS = ("--name", "--rounds", "--duration", "--tag", "--store", "--no-save")
+EXAMPLES = {"--name": "sorting", "--rounds": "5", "--duration": "1s", "--tag": "mine", "--store": "results.db"}
+FLAGS = (*EXAMPLES, "--no-save")
 REMEDIES = {
     "never-steady": "give --duration more seconds; of that, half is the warm-up at most",
     "drift": "give --duration more seconds",
@@ -95,7 +95,7 @@ def read_line(line: str) -> CellRequest:
         elif flag not in FLAGS:
             raise OptionError(f"{flag} is not a flag of %benchwright", remedy=did_you_mean(flag, FLAGS))
         elif not value:
-            raise OptionError(f"{flag} needs a value", remedy=f"for example {flag} 5")
+            raise OptionError(f"{flag} needs a value", remedy=f"for example {flag} {EXAMPLES[flag]}")
         elif flag == "--rounds":
             asked.rounds = _read_number(flag, value)
         elif flag == "--duration":
@@ -111,6 +111,7 @@ def read_line(line: str) -> CellRequest:
 def compile_call(code: str, names: dict[str, Any]) -> Callable[[], Any]:
     """The code as the body of a function that sees these names; a `SyntaxError` as Python gives it."""
     tree = ast.parse(code, filename="<cell>")
+    compile(tree, "<cell>", "exec")  # what is wrong outside of a function: a `yield` would only make a generator
     module = ast.parse(f"def {_FUNCTION}(): pass", filename="<cell>")
     function = module.body[0]
     assert isinstance(function, ast.FunctionDef)
@@ -139,29 +140,33 @@ def _measure(call: Callable[[], Any], case: Case, asked: CellRequest) -> Run:
     from benchwright._version import VERSION
     from benchwright.execution.in_process import Surrounding, make_result, time_here
     from benchwright.execution.new_runs import new_run_id, now
+    from benchwright.execution.saver import Saver
+    from benchwright.store import check_address, open_sink
     from benchwright.worker.engine.budget import CallBudget, prepare_within
     from benchwright.worker.engine.subject import Subject
     from benchwright.worker.runtimes import Loaded
+    from benchwright.workflows.validation import check_tags
 
+    url, tags = config.store_url(asked.store), tuple(dict.fromkeys((*config.load().tags, *asked.tags)))
+    check_tags(tags)
+    if asked.save:
+        check_address(url)
     started_at, began = now(), time.monotonic()
     loaded = Loaded(call=call, versions={"python": platform.python_version()})
     prepared = prepare_within(Subject(call=call), CallBudget(seconds=asked.duration, least=asked.rounds))
     timed = time_here(loaded, prepared, started_at=started_at, began=began)
     around = Surrounding.collect(Path.cwd())
-    tags = tuple(dict.fromkeys((*config.load().tags, *asked.tags)))
     run = Run(id=new_run_id(), started_at=started_at, harness=VERSION, tags=tags, revision=around.revision)
     result = make_result(f"{run.id}-0", case, timed, around, REMEDIES)
-    if asked.save:
-        from benchwright.store import open_sink
-
-        with closing(open_sink(config.store_url(asked.store))) as store:
-            store.begin(run)
-            store.add(run.id, result)
+    saver = Saver((lambda: open_sink(url)) if asked.save else None, lambda: True)
+    saver.save(run, result)
+    saver.close()
+    saver.report(run)
     return replace(run, results=(result,))
 
 
 def _read_number(flag: str, value: str) -> int:
-    if not value.isdigit() or not int(value):
+    if not value.isdecimal() or not int(value):
         raise OptionError(f"{flag}: {value!r} is not a number above 0", remedy=f"for example {flag} 5")
     return int(value)
 

@@ -55,7 +55,10 @@ def session_of(config: pytest.Config) -> SuiteRun:
         try:
             found = config.stash[_SESSION] = SuiteRun(config)
         except UserError as error:
-            pytest.exit(f"benchwright: {in_words_of_pytest(error.message, error.remedy)}", returncode=4)
+            told = f"benchwright: {in_words_of_pytest(error.message, error.remedy)}"
+            if hasattr(config, "workerinput"):  # a worker of xdist that ends is replaced by another one
+                pytest.fail(told, pytrace=False)
+            pytest.exit(told, returncode=4)
     return found
 
 
@@ -74,6 +77,10 @@ def uses_fixture(item: pytest.Item) -> bool:
         if FIXTURE not in found.argnames:
             return False
     return False
+
+
+def _skips_benchmarks(option: Any) -> bool:
+    return option.benchmark_skip and not option.benchmark_only
 
 
 class _Hooks:
@@ -100,7 +107,7 @@ class _Hooks:
             others = [item for item in items if not uses_fixture(item)]
             for item in others:
                 item.add_marker(pytest.mark.skip(reason="not a benchmark, and --benchmark-only was given"))
-        elif config.option.benchmark_skip:
+        elif _skips_benchmarks(config.option):
             for item in filter(uses_fixture, items):
                 item.add_marker(pytest.mark.skip(reason="a benchmark, and --benchmark-skip was given"))
 
@@ -119,7 +126,9 @@ class _Hooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        if session.config.option.benchwright_isolated and not session.config.option.collectonly:
+        option = session.config.option
+        stops = session.testsfailed and not option.continue_on_collection_errors  # as pytest itself decides
+        if option.benchwright_isolated and not (option.collectonly or stops or _skips_benchmarks(option)):
             session_of(session.config).measure_isolated([item for item in session.items if uses_fixture(item)])
         return (yield)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 RUNTIME = "pytest"
 MOST_TEXT = 200  # characters of a parameter; a longer text is called as in the test's id
+MOST_BITS = 4096  # of a whole number
 MOST_DEEP = 6  # levels of what a test adds to its result
 IGNORED = (
     "min_time",
@@ -55,10 +57,10 @@ class TestTerms:
 
 
 class TimerClock:
-    """A timer of the user's that gives seconds, as a clock. Nobody waits on it: it need not run by itself."""
+    """A timer of the user's as a clock. Nobody waits on it: it need not run by itself. `unit`: what it gives, in ns."""
 
-    def __init__(self, timer: Callable[[], float]) -> None:
-        self.now: Callable[[], int] = lambda: int(timer() * 1e9)
+    def __init__(self, timer: Callable[[], float], unit: int) -> None:
+        self.now: Callable[[], int] = lambda: int(timer() * unit)
 
     def wait_until(self, instant: int) -> None:
         """Returns at once."""
@@ -75,11 +77,12 @@ def terms_of(item: pytest.Item) -> TestTerms:
     )
     if not isinstance(least, int) or least < 1 or not isinstance(seconds, int | float) or not 0 < seconds < 86400:
         raise pytest.UsageError(f"{item.nodeid}: the mark benchmark wants min_rounds >= 1 and max_time in seconds")
-    kind = said.get("warmup", option.benchmark_warmup)
-    warmup = WARMUPS.get(str(kind).lower())
+    kind = str(said.get("warmup", option.benchmark_warmup)).lower()
+    if kind not in WARMUPS:
+        raise pytest.UsageError(f"{item.nodeid}: the mark benchmark wants warmup True or False, auto, on or off")
     timer = said.get("timer", option.benchmark_timer)
     name, clock = _find_clock(timer, item.nodeid)
-    budget = CallBudget(seconds=float(seconds), least=least, warmup=warmup)
+    budget = CallBudget(seconds=float(seconds), least=least, warmup=WARMUPS[kind])
     return TestTerms(budget=budget, group=str(said.get("group") or ""), timer=name, clock=clock)
 
 
@@ -116,17 +119,21 @@ def params_of(item: pytest.Item) -> dict[str, Scalar]:
 
 def plain_value(value: object, depth: int = 0) -> Value:
     """What a test adds to its result, as a record can hold it: numbers, texts, lists and mappings; else its text."""
-    if isinstance(value, bool | int | str | type(None)):
-        return value[: 10 * MOST_TEXT] if isinstance(value, str) else value
+    if isinstance(value, str):
+        return value[: 10 * MOST_TEXT]
+    if isinstance(value, int):  # of which one that is too long has no decimal text
+        return value if value.bit_length() <= MOST_BITS else f"{value:#x}"[:MOST_TEXT]
+    if value is None:
+        return None
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if depth < MOST_DEEP and isinstance(value, Mapping):
-        return {str(name): plain_value(inner, depth + 1) for name, inner in value.items()}
+        return {_text(name): plain_value(inner, depth + 1) for name, inner in value.items()}
     if depth < MOST_DEEP and isinstance(value, list | tuple | set | frozenset):
         return [plain_value(inner, depth + 1) for inner in value]
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a number of numpy's
         return plain_value(value.item(), depth + 1)
-    return str(value)[:MOST_TEXT]
+    return _text(value)
 
 
 def _read_mark(item: pytest.Item) -> dict[str, Any]:
@@ -158,11 +165,35 @@ def _find_clock(timer: Any, where: str) -> tuple[str, Clock | None]:
     name = f"{getattr(timer, '__module__', '')}.{getattr(timer, '__qualname__', repr(timer))}".strip(".")
     if not callable(timer):
         raise pytest.UsageError(f"{where}: timer: {timer!r} cannot be called")
-    return ("", None) if name in USUAL_TIMERS else (name, TimerClock(timer))
+    if name in USUAL_TIMERS:
+        return "", None
+    clock = TimerClock(timer, 1 if name.endswith("_ns") else 10**9)
+    if not _runs(clock):
+        raise pytest.UsageError(f"{where}: timer: {name} does not run: it should give a number that grows")
+    return name, clock
+
+
+def _runs(clock: TimerClock) -> bool:
+    """Whether the clock has moved within a second: nothing that waits for one which stands would ever end."""
+    try:
+        begin, end = clock.now(), time.monotonic() + 1.0
+        while clock.now() <= begin:
+            if time.monotonic() > end:
+                return False
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)[:MOST_TEXT]
+    except Exception as error:  # the border to the user's class
+        return f"{type(value).__name__}, whose __str__ raised {type(error).__name__}"
 
 
 def _scalar(value: object, called: str) -> Scalar:
-    if isinstance(value, bool | int):
+    if isinstance(value, int) and value.bit_length() <= MOST_BITS:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value

@@ -60,6 +60,11 @@ class BenchmarkFixture:
         """Whether something is measured."""
         return not self.disabled
 
+    @property
+    def group_name(self) -> str:
+        """The group as a text, whatever the test set it to; "" for none."""
+        return "" if self.group is None else str(plain_value(self.group))
+
     def __call__(self, function_to_benchmark: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Calls the function until its time is known, then once more, and returns what that gives.
 
@@ -71,7 +76,7 @@ class BenchmarkFixture:
             call = functools.partial(function_to_benchmark, **kwargs) if kwargs else function_to_benchmark
             subject = Subject(call=call, arguments=(args,))
             self._measure(call, lambda: prepare_within(subject, self._terms.budget, clock=self._terms.clock))
-        return function_to_benchmark(*args, **kwargs)
+        return self._refuse_coroutine(function_to_benchmark, function_to_benchmark(*args, **kwargs))
 
     def pedantic(
         self,
@@ -108,9 +113,9 @@ class BenchmarkFixture:
         if self._measured is not None:  # the test counts on its rounds, also where nothing is timed
             plan_here = prepare_rounds(target, given, plan)
             plan_here.run(plan_here.clock.now())
-            return target(*given[0], **given[1]) if iterations > 1 else kept[0]
-        self._measure(target, lambda: prepare_rounds(target, given, plan, clock=self._terms.clock))
-        return target(*given[0], **given[1]) if iterations > 1 else kept[0]
+        else:
+            self._measure(target, lambda: prepare_rounds(target, given, plan, clock=self._terms.clock))
+        return _call_once(target, given, None, teardown) if iterations > 1 else kept[0]
 
     def weave(self, *args: Any, **kwargs: Any) -> NoReturn:
         """pytest-benchmark replaces a function by one that is measured when somebody calls it; this one does not."""
@@ -123,7 +128,7 @@ class BenchmarkFixture:
 
     def tell(self) -> dict[str, Any]:
         """What the test says of itself beside the numbers, as its result keeps it."""
-        known = {"group": self.group, "extra_info": plain_value(self.extra_info)}
+        known = {"group": self.group_name, "extra_info": plain_value(self.extra_info)}
         return {name: value for name, value in known.items() if value}
 
     def _begin(self, function: Callable[..., Any]) -> None:
@@ -132,12 +137,16 @@ class BenchmarkFixture:
         self.is_used = True
         unwrapped = inspect.unwrap(function) if callable(function) else function
         if inspect.iscoroutinefunction(unwrapped):
-            raise TypeError(
-                f"{getattr(function, '__qualname__', function)} is asynchronous, and a call of it only makes a "
-                "coroutine: benchmark(lambda: asyncio.run(f())), or benchwright run FILE::FUNCTION, which awaits"
-            )
+            raise _asynchronous(function)
         if self._measured is not None:  # in fresh processes, before
             self.stats = TestStatistics.of(self._measured) if self._measured else None
+
+    def _refuse_coroutine(self, function: Callable[..., Any], result: Any) -> Any:
+        """The result; refuses one that nobody awaited, of which only the making was timed."""
+        if not inspect.iscoroutine(result) or self.disabled:
+            return result
+        result.close()
+        raise _asynchronous(function)
 
     def _measure(self, call: Callable[..., Any], prepare: Callable[[], PreparedLoad]) -> None:
         __tracebackhide__ = True
@@ -168,6 +177,13 @@ class BenchmarkFixture:
             return finish_and_tell
 
         return replace(prepared, time=time_calls)
+
+
+def _asynchronous(function: Callable[..., Any]) -> TypeError:
+    return TypeError(
+        f"{getattr(function, '__qualname__', function)} is asynchronous, and a call of it only makes a "
+        "coroutine: benchmark(lambda: asyncio.run(f())), or benchwright run FILE::FUNCTION, which awaits"
+    )
 
 
 def _check_rounds(rounds: int, warmups: int, iterations: int, setup: object) -> None:

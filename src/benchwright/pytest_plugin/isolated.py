@@ -54,7 +54,7 @@ def measure_isolated(suite: SuiteRun, items: Sequence[pytest.Item]) -> dict[str,
     """
     option = suite.config.option
     rounds = option.benchwright_rounds or settings.load().rounds or DEFAULT_ROUNDS
-    cases = {item.nodeid: _case(suite, item) for item in items}
+    cases = {item.nodeid: case for item in items if (case := _case(suite, item)) is not None}
     plan = Plan(
         cases=list(cases.values()),
         run=suite.record.id,
@@ -87,9 +87,14 @@ def measure_isolated(suite: SuiteRun, items: Sequence[pytest.Item]) -> dict[str,
     return found
 
 
-def _case(suite: SuiteRun, item: pytest.Item) -> Case:
+def _case(suite: SuiteRun, item: pytest.Item) -> Case | None:
+    """The test as a case; None where its mark is wrong, for which it fails when it runs here."""
+    try:
+        terms = suite.terms_of(item)
+    except pytest.fail.Exception:
+        return None
     work = {"arguments": _arguments(suite.config, item), "options": _options(suite.config)}
-    case = case_of(item, suite.terms_of(item), options={}, work=json.dumps(work))
+    case = case_of(item, terms, options={}, work=json.dumps(work))
     return replace(case, load=replace(case.load, timeout=None))
 
 

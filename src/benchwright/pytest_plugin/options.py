@@ -5,6 +5,7 @@ Read by every start of pytest, so a table of texts and nothing else.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -170,6 +171,8 @@ def check_options(config: pytest.Config) -> None:
             f"--benchmark-storage: {option.benchmark_storage} is pytest-benchmark's; Benchwright keeps runs in a store "
             "of its own (--benchwright-store FILE), and benchwright import FILE.json brings old runs along"
         )
+    elif option.benchmark_json and not _can_be_written(option.benchmark_json):
+        wrong = f"--benchmark-json: {option.benchmark_json} cannot be written: name a file in a folder that is there"
     if wrong:
         raise pytest.UsageError(wrong)
     if option.benchmark_compare_fail or option.benchwright_fail_on:
@@ -190,6 +193,11 @@ def in_words_of_pytest(message: str, remedy: str) -> str:
 
 def _rename(flag: re.Match[str]) -> str:
     return _OF_THE_COMMAND_LINE.get(flag[0], flag[0])
+
+
+def _can_be_written(path: str) -> bool:
+    folder = os.path.dirname(path) or "."  # noqa: PTH120 - nothing else of this module needs pathlib
+    return os.access(folder, os.W_OK) and not os.path.isdir(path)  # noqa: PTH112
 
 
 def _is_group(name: str) -> bool:

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from benchwright.pytest_plugin.verdict import SuiteVerdict
 
 
+UNSEEN = (
+    "not measured: that a test gets the fixture `benchmark` while it runs cannot be told before; "
+    "name it among the test's arguments, or in @pytest.mark.usefixtures"
+)
+
+
 class SuiteRun:
     """What this run of pytest measures: in its own process, in those of xdist's workers, or in fresh ones."""
 
@@ -55,6 +61,7 @@ class SuiteRun:
         self.isolated: dict[str, list[Result]] | None = None
         self.verdict: SuiteVerdict | None = None
         self._is_lost = False
+        self.notes: list[str] = []  # what else is to be said at the end
         self.trouble = ""  # why the run is not kept, or cannot be compared
         self._fixtures: dict[str, BenchmarkFixture] = {}
         self._around: Surrounding | None = None
@@ -127,19 +134,21 @@ class SuiteRun:
         self._keep(result)
 
     def finish(self, session: pytest.Session) -> None:
-        """Closes the store, compares, and has pytest fail where a condition is met or a result is lost."""
+        """Closes the store, compares, writes files; pytest fails where a condition is met or something is lost."""
         if self.is_worker:
             return
-        failed = False
+        failed = self._is_lost
         try:
-            self._close_store()
-            if self.results and self.config.option.benchmark_compare:
+            if not failed:
+                self._close_store()
+            if self.is_saved and self.config.option.benchmark_compare:
                 from benchwright.pytest_plugin.verdict import judge
 
                 self.verdict = judge(self)
                 failed = not self.verdict.ok
         except BenchwrightError as error:
             self.trouble, failed = in_words_of_pytest(error.message, error.remedy), True
+        failed |= not self._write_files()
         if failed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -149,6 +158,16 @@ class SuiteRun:
             from benchwright.pytest_plugin.summary import show_summary
 
             show_summary(self, (getattr(reporter, "_tw", None) and reporter._tw._file) or sys.stdout)
+
+    def _write_files(self) -> bool:
+        from benchwright.pytest_plugin.summary import write_files
+
+        try:
+            self.notes.extend(write_files(self))
+        except OSError as error:
+            self.notes.append(f"{error.filename} cannot be written: {error.strerror}")
+            return False
+        return True
 
     def _close_store(self) -> None:
         try:
@@ -162,12 +181,17 @@ class SuiteRun:
         if not self.results and self.record.revision is None:
             self.record = replace(self.record, revision=result.revision)
         self.results.append(result)
-        self._saver.save(self.record, result)
+        try:
+            self._saver.save(self.record, result)
+        except BenchwrightError as error:  # nor can it be rescued: the tests go on, and pytest fails at the end
+            self.trouble, self._is_lost = in_words_of_pytest(error.message, error.remedy), True
 
     def _measured_before(self, item: pytest.Item) -> list[Result] | None:
         """What fresh processes gave for this test; fails it where they gave nothing."""
         if self.isolated is None:
             return None
+        if item.nodeid not in self.isolated and not self.config.option.benchmark_disable:
+            self.notes.append(f"{item.nodeid}: {UNSEEN}")
         found = self.isolated.get(item.nodeid, [])
         if bad := next((result for result in found if result.error and result.status.value != "skipped"), None):
             assert bad.error is not None
@@ -181,7 +205,7 @@ class SuiteRun:
         if not fixture.is_used:
             return None
         self._around = self._around or Surrounding.collect(Path(self.config.rootpath))
-        terms = replace(self.terms_of(item), group=fixture.group or "")
+        terms = replace(self.terms_of(item), group=fixture.group_name)
         case = case_of(item, terms, options=IN_PROCESS, load=fixture.load)
         name = f"{self.record.id}-{len(self.results)}"
         if failed is not None and failed.excinfo is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from benchwright.analysis.rows import rows
-from benchwright.exchange.exporters.pytest_benchmark import PytestBenchmarkJson, stats_of
+from benchwright.exchange.exporters.pytest_benchmark import PytestBenchmarkJson, split_name, stats_of
 from benchwright.pytest_plugin.options import ignored_options
 from benchwright.records import Result, Run
 from benchwright.report.statistics_table import show_statistics
@@ -29,14 +29,13 @@ ONE_PROCESS = (
 
 
 def show_summary(suite: SuiteRun, file: TextIO) -> None:
-    """Writes the files that were asked for, and prints everything there is to say."""
-    written = _write_files(suite)
-    emit(file, lambda console: _show(console, suite, written))
+    """Prints everything there is to say."""
+    emit(file, lambda console: _show(console, suite))
 
 
-def _show(console: Console, suite: SuiteRun, written: Sequence[str]) -> None:
+def _show(console: Console, suite: SuiteRun) -> None:
     option = suite.config.option
-    said = [*ignored_options(suite.config), *written]
+    said = [*ignored_options(suite.config), *suite.notes]
     if suite.results and not option.benchmark_quiet:
         console.print()
         _show_tables(console, suite)
@@ -93,16 +92,18 @@ def group_results(run: Run, by: str) -> list[tuple[str, Run]]:
 
 def _group(result: Result, label: str) -> str:
     case = result.case
-    full, path = case.target.uri, case.target.uri.partition("[")[0]
+    full = case.target.uri
+    function, called = split_name(full)
+    short = function.rpartition("::")[2]
     if label == "group":
         return case.tags[0] if case.tags else ""
     if label.startswith("param:"):
         name = label.removeprefix("param:")
         return f"{name}={case.params[name]}" if name in case.params else ""
     known: dict[str, Callable[[], str]] = {
-        "name": lambda: full.rpartition("::")[2],
-        "func": lambda: path.rpartition("::")[2],
-        "fullfunc": lambda: path,
+        "name": lambda: short + called,
+        "func": lambda: short,
+        "fullfunc": lambda: function,
         "fullname": lambda: full,
         "param": lambda: ", ".join(f"{name}={value}" for name, value in case.params.items()),
     }
@@ -115,7 +116,7 @@ def _sorted(run: Run, column: str) -> Run:
 
     def place(result: Result) -> Any:
         if column in ("name", "fullname"):
-            return (0, result.case.target.uri if column == "fullname" else result.case.target.uri.rpartition("::")[2])
+            return (0, result.case.target.uri if column == "fullname" else _group(result, "name"))
         return (0, stats_of([result])[column]) if result.samples else (1, 0.0)
 
     return replace(run, results=tuple(sorted(run.results, key=place)))
@@ -145,17 +146,16 @@ def _describe(result: Result) -> str:
     )
 
 
-def _write_files(suite: SuiteRun) -> list[str]:
-    option, written = suite.config.option, []
-    try:
-        if option.benchmark_json and suite.results:
-            Path(option.benchmark_json).write_text(PytestBenchmarkJson().text(suite.run), encoding="utf-8")
-            written.append(f"wrote {option.benchmark_json}")
-        if option.benchmark_histogram and suite.results:
-            written += [f"wrote {path}" for path in _write_pictures(suite, option.benchmark_histogram)]
-    except OSError as error:
-        written.append(f"{error.filename} cannot be written: {error.strerror}")
-    return written
+def write_files(suite: SuiteRun) -> Iterator[str]:
+    """Writes the files that were asked for; a line for each. An `OSError` where one cannot be written."""
+    option = suite.config.option
+    if not suite.results:
+        return
+    if option.benchmark_json:
+        Path(option.benchmark_json).write_text(PytestBenchmarkJson().text(suite.run), encoding="utf-8")
+        yield f"wrote {option.benchmark_json}"
+    if option.benchmark_histogram:
+        yield from (f"wrote {path}" for path in _write_pictures(suite, option.benchmark_histogram))
 
 
 def _write_pictures(suite: SuiteRun, prefix: str) -> list[Path]:

@@ -42,5 +42,5 @@ def _cell(name: str, value: Any, unit: str) -> str:
 
 
 def _fitting_unit(seconds: Sequence[float]) -> str:
-    middle = sorted(seconds)[len(seconds) // 2]
-    return next((unit for unit, size in UNITS.items() if middle < 1000 * size), "s")
+    """That of the smallest: in a larger one it would be shown as nothing."""
+    return next((unit for unit, size in UNITS.items() if min(seconds) < 1000 * size), "s")

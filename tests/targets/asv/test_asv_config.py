@@ -33,6 +33,12 @@ def test_brackets_within_comments_close_nothing() -> None:
     assert json.loads(strip_comments(text)) == {"a": 1, "b": 2}
 
 
+@pytest.mark.parametrize("part", ["/* ", '\\"', ",/* ", ", "])
+def test_a_large_file_in_which_nothing_ends_is_read_through_once(part: str) -> None:
+    text = part * 500_000
+    assert len(strip_comments(text)) <= len(text)
+
+
 def test_what_means_nothing_here_is_told(tmp_path: Path) -> None:
     file = _read(tmp_path, html_dir="html", conda_channels=["x"], benchmark_dirs="b", project=None)
     assert file.config.project == "project"
@@ -53,6 +59,9 @@ def test_what_means_nothing_here_is_told(tmp_path: Path) -> None:
         ('{"repo": ".", "default_benchmark_timeout": "long"}', "default_benchmark_timeout"),
         ('{"repo": "."' + ', "a": [' * 200, "asv.conf.json"),
         ("\udcff", "UTF-8"),
+        ('{"repo": "\\u0000"}', "repo has a NUL character"),
+        ('{"repo": ".", "benchmark_dir": "a\\u0000"}', "benchmark_dir has a NUL character"),
+        ('{"repo": ".", "install_timeout": -1}', "install_timeout is -1"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
@@ -109,6 +118,7 @@ def test_the_older_form_of_a_matrix_is_packages_alone(tmp_path: Path) -> None:
         ({"include": [{"req": {"numpy": "1"}}]}, "names no python"),
         ({"exclude": [{"python": "("}]}, "not a regular expression"),
         ({"matrix": {"req": {name: ["1", "2", "3", "4"] for name in "abcdef"}}}, "more than 1000"),
+        ({"matrix": {"req": {name: ["1"] * 10 for name in "abcdefghij"}}}, "more than 100,000 combinations"),
     ],
 )
 def test_a_wrong_matrix_is_refused(tmp_path: Path, keys: dict[str, Any], said: str) -> None:
@@ -138,6 +148,11 @@ def test_commands_know_their_folders_and_nothing_of_them_is_read_by_the_shell(tm
     assert done.stdout.split("\n")[0] == (
         f"{tmp_path}/its env ['{tmp_path}/the work/x', '`id`;', 'p; q', 'abc'] it's None $(id)"
     ), done.stderr
+
+
+def test_doubled_braces_stand_for_themselves(tmp_path: Path) -> None:
+    done = _shell(tmp_path, "echo {{{project}}} {{x}} {{1}}{{", project="p")
+    assert done.stdout == "{p} {x} {1}{\n", done.stderr
 
 
 def test_exit_codes_may_be_others_than_zero(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ class PytestBenchmarkJson:
             "version": FORMAT,
             "benchwright": {"version": VERSION, "run": run.id},
         }
-        return json.dumps(whole, indent=4, allow_nan=False, ensure_ascii=False) + "\n"
+        return json.dumps(whole, indent=4, allow_nan=False) + "\n"
 
 
 def _full_name(result: Result) -> str:
@@ -45,17 +45,30 @@ def _full_name(result: Result) -> str:
     return f"{case.name}[{told}]" if told else case.name
 
 
+def split_name(name: str) -> tuple[str, str]:
+    """The full name of a function and, in its brackets, what its parameters are called: anything, also `a::b`."""
+    path, colons, inner = name.partition("::")
+    if not colons:
+        path, inner = "", name
+    function, bracket, called = inner.partition("[")
+    return f"{path}{colons}{function}", f"{bracket}{called}"
+
+
 def _entry(name: str, results: Sequence[Result]) -> dict[str, Any]:
     case, details = results[0].case, results[0].details
-    inside = name.partition("[")[2].removesuffix("]") if name.endswith("]") else ""
+    function, called = split_name(name)
     return {
         "group": case.tags[0] if case.tags else None,
-        "name": name.rpartition("::")[2],
+        "name": function.rpartition("::")[2] + called,
         "fullname": name,
         "params": dict(case.params) or None,
-        "param": inside or None,
+        "param": called[1:-1] or None,
         "extra_info": details.get("extra_info", {}),
-        "options": {"max_time": case.load.duration, "disable_gc": True, "timer": "perf_counter"},
+        "options": {
+            "max_time": case.load.duration,
+            "disable_gc": True,
+            "timer": case.target.options.get("timer", "perf_counter"),
+        },
         "stats": stats_of(results),
     }
 
@@ -75,7 +88,7 @@ def stats_of(results: Sequence[Result]) -> dict[str, Any]:
 def summarize(values: Sequence[float]) -> dict[str, Any]:
     """The figures of some values, of which there is one at least."""
     ordered = sorted(values)
-    mean = math.fsum(values) / len(values)
+    mean = min(max(ordered[0], math.fsum(values) / len(values)), ordered[-1])  # which rounding may put outside
     spread = statistics.stdev(values, mean) if len(values) > 1 else 0.0
     q1, median, q3 = statistics.quantiles(ordered, n=4, method="inclusive") if len(values) > 1 else ordered * 3
     iqr = q3 - q1

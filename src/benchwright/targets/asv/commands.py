@@ -18,7 +18,7 @@ from benchwright.targets.asv.environments import TOOL, AsvEnvironment
 # What asv's braces stand for: a variable of the build, which a line of ours sets first.
 _BRACES = ("build_dir", "env_dir", "build_cache_dir", "conf_dir", "project", "commit", "env_name", "env_type")
 _WHEEL = '"$ASV_BUILD_CACHE_DIR"/*.whl'
-_BRACE = re.compile(r"\{(\w+)\}")
+_BRACE = re.compile(r"(\{\{|\}\})|\{(\w+)\}")  # one that is doubled stands for itself
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _CODES = re.compile(r"return-code=(any|\d+(?:,\d+)*)")
 _PIP = "python -m pip"
@@ -112,14 +112,16 @@ def _quote(word: str, where: str) -> str:
     """A word of a command; what stands in braces is a variable of the build."""
     parts, end = [], 0
     for brace in _BRACE.finditer(word):
-        if brace[1] == "wheel_file":
+        if brace[1]:
+            known = shlex.quote(brace[1][0])
+        elif brace[2] == "wheel_file":
             known = _WHEEL
-        elif brace[1] in _BRACES:
-            known = f'"$ASV_{brace[1].upper()}"'
+        elif brace[2] in _BRACES:
+            known = f'"$ASV_{brace[2].upper()}"'
         else:
             told = ", ".join((*_BRACES, "wheel_file"))
-            raise DecodeError(f"{where}: {{{brace[1]}}} is not known", remedy=f"known are {told}")
+            raise DecodeError(f"{where}: {{{brace[2]}}} is not known", remedy=f"known are {told}")
         parts += [shlex.quote(word[end : brace.start()]) if word[end : brace.start()] else "", known]
         end = brace.end()
-    rest = word[end:].replace("{{", "{").replace("}}", "}")
+    rest = word[end:]
     return "".join(parts) + (shlex.quote(rest) if rest or not parts else "")

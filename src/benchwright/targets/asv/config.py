@@ -35,7 +35,8 @@ UNUSED = {
 _NEAR = "did you mean"
 # A text, or a comment, or a comma before the end of a list or mapping. What comes first decides.
 # A comment is taken whole (atomic groups): a bracket within one does not make the comma before it a trailing one.
-_ODD = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?>\s|//[^\n]*|/\*.*?\*/)*+[\]}])', re.DOTALL)
+# What does not end is taken up to the end too: to look for its end from every place would take for ever.
+_ODD = re.compile(r'"(?>[^"\\\n]|\\.)*+"?|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=(?>\s|//[^\n]*|/\*.*?\*/)*+[\]}])', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,7 @@ def read_config(target: str) -> AsvFile:
     if "repo" not in given:
         raise DecodeError(f"{path.name}: there is no repo", remedy='"repo": "." is the repository around the file')
     config = schema.decode(AsvConfig, given, where=path.name)
+    _check_values(config, path.name)
     return AsvFile(path=path, config=config, notes=tuple(_notes(path.name, data, known)))
 
 
@@ -135,6 +137,15 @@ def strip_comments(text: str) -> str:
         return part if part.startswith('"') else "\n" * part.count("\n")
 
     return _ODD.sub(replace, text)
+
+
+def _check_values(config: AsvConfig, name: str) -> None:
+    for key in ("repo", "repo_subdir", "benchmark_dir"):
+        if "\0" in getattr(config, key):
+            raise DecodeError(f"{name}: {key} has a NUL character, which no path has")
+    for key in ("install_timeout", "default_benchmark_timeout"):
+        if getattr(config, key) <= 0:
+            raise DecodeError(f"{name}: {key} is {getattr(config, key):g}", remedy="give a number of seconds above 0")
 
 
 def _settle_type(key: str, value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from benchwright.targets.asv.config import AsvFile
 
 TOOL, EXISTING = "virtualenv", "existing"
 MOST = 1000  # environments of one matrix
+MOST_COMBINATIONS = 100_000  # of its values, of which rules leave some out
 _TYPES = ("req", "env", "env_nobuild")
 _BARE = ("python", "environment_type", "sys_platform")
 _UNSAFE = re.compile(r'[<>:"/\\^|?*\x00-\x1f]')
@@ -54,6 +56,8 @@ def environments_of(file: AsvFile) -> list[AsvEnvironment]:
     pythons = config.pythons or (f"{sys.version_info[0]}.{sys.version_info[1]}",)
     matrix = _read_entries(config.matrix, f"{name}: matrix")
     columns = [[(key, value) for value in _as_list(values)] for key, values in matrix.items()]
+    if math.prod(map(len, (pythons, *columns))) > MOST_COMBINATIONS:
+        raise DecodeError(f"{name}: the matrix has more than {MOST_COMBINATIONS:,} combinations")
     excluded = [_read_entries(rule, f"{name}: exclude", bare=_BARE) for rule in config.exclude]
     found: dict[str, AsvEnvironment] = {}
     for combination in itertools.product([(("python", ""), python) for python in pythons], *columns):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchwright.errors import LoadError, SkippedError
+from benchwright.errors import LoadError, MeasureError, SkippedError
 from benchwright.records import Case, Load, Mode, Target
 from benchwright.worker.runtimes.asv import (
     CACHE_VARIABLE,
@@ -188,6 +188,51 @@ def test_number_and_repeat_are_taken_as_the_benchmark_says_and_flags_go_before(t
     samples = loaded.prepare(Load(warmup=0.0), 0).run(0).samples
     assert (samples.calls, samples.loops) == (12, 4)
     assert loaded.prepare(Load(warmup=0.0, samples=2, loops=5), 0).run(0).samples.calls == 10
+
+
+@pytest.mark.parametrize(("setup", "reads"), [("", 1), ("def setup(): pass", 4)])
+def test_what_reading_the_clock_takes_is_taken_off_as_often_as_it_is_read(
+    tmp_path: Path, setup: str, reads: int
+) -> None:
+    folder = _suite(tmp_path, f"{setup}\ndef time_it(): pass\ntime_it.number = 4\ntime_it.repeat = 3\n")
+    case = _case(folder, "first.time_it")
+    prepare = benchmark.load(case, SuiteWork.of(case)).prepare
+    assert prepare is not None
+    facts = prepare(Load(warmup=0.0), 0).facts
+    assert facts.loop == reads * facts.read
+
+
+def test_attributes_that_make_no_sense_leave_that_benchmark_out(tmp_path: Path) -> None:
+    folder = _suite(
+        tmp_path,
+        """
+def time_often(): pass
+time_often.rounds = "many"
+def time_long(): pass
+time_long.timeout = float("nan")
+class Odd:
+    @property
+    def params(self): raise RuntimeError("not now")
+    def time_it(self): pass
+def time_right(): pass
+""",
+    )
+    told = catalogue.list_suite(folder)
+    assert [each["place"]["name"] for each in told["benchmarks"]] == ["first.time_right"]
+    assert told["broken"] == [
+        ["first.time_often", "rounds is 'many', which is not a number"],
+        ["first.time_long", "timeout is nan, which is not a number"],
+        ["first.Odd.time_it", "RuntimeError: not now"],
+    ]
+
+
+def test_a_number_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    folder = _suite(tmp_path, "def track_it(): return 10 ** 400")
+    case = _case(folder, "first.track_it")
+    loaded = benchmark.load(case, SuiteWork.of(case))
+    loaded.call()
+    with pytest.raises(MeasureError, match="not a number that can be kept"):
+        loaded.report()
 
 
 def test_a_timer_of_its_own_counts(tmp_path: Path) -> None:

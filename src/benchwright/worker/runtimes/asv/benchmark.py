@@ -111,9 +111,9 @@ class BoundBenchmark:
             return ReportedNumber(name=name, value=size, unit="B", better=Better.LOWER)
         try:
             value = float(self._returned)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise MeasureError(
-                f"{self._case.name} returned {self._returned!r}, which is not a number",
+                f"{self._case.name} returned {self._returned!r:.200}, which is not a number that can be kept",
                 remedy="a track_ benchmark returns the number to keep",
             ) from None
         unit = str(self._found.attribute("unit", ""))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import math
 from pathlib import Path
 from typing import Any
 
 from benchwright import schema
 from benchwright.errors import LoadError
+from benchwright.system.texts import describe_error
 from benchwright.worker.runtimes.asv import parameters, suite
 from benchwright.worker.runtimes.asv.suite import SuiteBenchmark
 from benchwright.worker.runtimes.classes.conventions import summary_of
@@ -24,6 +26,8 @@ def list_suite(folder: Path) -> dict[str, Any]:
             listed.append(_describe(benchmark))
         except LoadError as error:
             broken.append([benchmark.place.name, error.message])
+        except (Exception, SystemExit) as error:  # the border to the user's code: attributes may be anything
+            broken.append([benchmark.place.name, describe_error(error)])
     return {"benchmarks": listed, "broken": broken}
 
 
@@ -42,21 +46,24 @@ def _describe(found: SuiteBenchmark) -> dict[str, Any]:
         "names": list(declared),
         "skipped": len(every) - len(kept),
         # What is called once is called once, as in asv, unless somebody asks for more.
-        "rounds": (None if stated is None else max(1, int(stated))) if timed else 1,
-        "timeout": _number(found.attribute("timeout")),
+        "rounds": (None if stated is None else max(1, int(_number("rounds", stated) or 1))) if timed else 1,
+        "timeout": _number("timeout", found.attribute("timeout")),
         "cache": _cache_key(cache) if cache is not None else "",
-        "cache_timeout": _number(getattr(cache, "timeout", None)),
+        "cache_timeout": _number("timeout", getattr(cache, "timeout", None)),
         "version": _version(found),
         "summary": str(getattr(found.function, "pretty_name", "") or "") or summary_of(found.function),
         "owner_summary": summary_of(type(owner)) if owner is not None else "",
     }
 
 
-def _number(value: Any) -> float | None:
+def _number(name: str, value: Any) -> float | None:
     try:
-        return None if value is None else float(value)
+        number = None if value is None else float(value)
     except (TypeError, ValueError):
-        raise LoadError(f"timeout is {value!r}, which is not a number of seconds") from None
+        number = math.nan
+    if number is not None and not math.isfinite(number):
+        raise LoadError(f"{name} is {value!r}, which is not a number")
+    return number
 
 
 def _cache_key(function: Any) -> str:

@@ -99,10 +99,12 @@ class SampleTimer:
         raw = self._found.place.kind == suite.RAW
         sample = self._sample_in_child if raw else self._sample
         facts = calibrate(self._clock)
-        # Each sample reads the clock twice; what one read takes is in it. A timer of its own costs what it costs.
-        own = raw or self._found.attribute("timer") is not None
-        facts = replace(facts, loop=0 if own else facts.read)
         number, warmup = self._warm_up(rules, sample)
+        # Whatever is timed is between two reads of the clock; what one read takes is in it. Where every call finds what
+        # setup made, that is each call. A timer of its own costs what it costs.
+        own = raw or self._found.attribute("timer") is not None
+        reads = number if self._benchmark.setups else 1
+        facts = replace(facts, loop=0 if own else facts.read * reads)
         gc.collect()
 
         def time_samples(zero: int) -> Finish:
@@ -167,6 +169,10 @@ class SampleTimer:
                 function(*arguments)
             return max(0, round(float(timer() - start) * 1e9))
         now, repeats = self._clock.now, range(number)
+        if number == 1:  # nothing but the call between the reads
+            begin = now()
+            function(*arguments)
+            return now() - begin
         begin = now()
         for _ in repeats:
             function(*arguments)
