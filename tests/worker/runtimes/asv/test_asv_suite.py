@@ -153,7 +153,7 @@ def test_wrong_parameters_are_refused(params: Any, names: Any) -> None:
         parameters.read_parameters(params, names)
 
 
-def test_every_call_finds_what_setup_made(tmp_path: Path) -> None:
+def test_every_sample_finds_what_setup_made(tmp_path: Path) -> None:
     folder = _suite(
         tmp_path,
         """
@@ -161,6 +161,7 @@ torn = []
 def setup(*args): torn.append("module")
 class Popped:
     params = [3]
+    number = 1
     def setup(self, n): self.values = list(range(n))
     def time_pop(self, n):
         for _ in range(n): self.values.pop()
@@ -190,16 +191,18 @@ def test_number_and_repeat_are_taken_as_the_benchmark_says_and_flags_go_before(t
     assert loaded.prepare(Load(warmup=0.0, samples=2, loops=5), 0).run(0).samples.calls == 10
 
 
-@pytest.mark.parametrize(("setup", "reads"), [("", 1), ("def setup(): pass", 4)])
-def test_what_reading_the_clock_takes_is_taken_off_as_often_as_it_is_read(
-    tmp_path: Path, setup: str, reads: int
-) -> None:
-    folder = _suite(tmp_path, f"{setup}\ndef time_it(): pass\ntime_it.number = 4\ntime_it.repeat = 3\n")
-    case = _case(folder, "first.time_it")
+@pytest.mark.parametrize("stated", ["time_it.number = 4", ""])
+def test_the_calls_of_a_sample_share_what_setup_made(tmp_path: Path, stated: str) -> None:
+    """As in asv: set up once, then as many calls as are stated, or as last 10 ms, between two reads of the clock."""
+    text = f"seen = []\ndef setup(): seen.append(0)\ndef time_it(): seen[-1] += 1\n{stated}\ntime_it.repeat = 3\n"
+    case = _case(_suite(tmp_path, text), "first.time_it")
     prepare = benchmark.load(case, SuiteWork.of(case)).prepare
     assert prepare is not None
-    facts = prepare(Load(warmup=0.0), 0).facts
-    assert facts.loop == reads * facts.read
+    prepared = prepare(Load(warmup=0.0, samples=3), 0)
+    samples, seen = prepared.run(0).samples, sys.modules["marks.first"].seen
+    assert seen[-3:] == [samples.loops] * 3 and samples.calls == 3 * samples.loops
+    assert samples.loops == 4 if stated else samples.loops > 100  # a call takes some hundred nanoseconds
+    assert prepared.facts.loop == prepared.facts.read
 
 
 def test_attributes_that_make_no_sense_leave_that_benchmark_out(tmp_path: Path) -> None:

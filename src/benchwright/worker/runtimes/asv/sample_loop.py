@@ -1,8 +1,9 @@
 """Samples of a benchmark that is set up anew before each of them, or that says itself how it is timed.
 
-asv sets a benchmark up before every sample, so that a call which uses up what `setup` made can be measured. The
-engine's closed loop has no room between two calls. So these samples have a loop of their own: set up, read the clock,
-call, read the clock. What `--duration`, `--samples`, `--warmup` and `--loops` say goes before what the benchmark says.
+asv sets a benchmark up before every sample, and not between the calls of one: a benchmark whose call uses up what
+`setup` made says `number = 1`. The engine's closed loop has no room between two calls. So these samples have a loop of
+their own: set up, read the clock, call `number` times, read the clock. What `--duration`, `--samples`, `--warmup` and
+`--loops` say goes before what the benchmark says.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from benchwright.worker.runtimes.asv.benchmark import BoundBenchmark
 
 STATED = ("number", "repeat", "sample_time", "warmup_time", "min_run_count", "timer")
-SAMPLE_TIME = 0.01  # seconds of a sample of calls that need no setup, as in asv
+SAMPLE_TIME = 0.01  # seconds of a sample, as in asv
 WARMUP_TIME = 0.1  # seconds
 MIN_RUN_COUNT = 2  # calls at least
 MOST_GROWTH = 10.0  # of the number of calls from one try to the next
@@ -54,17 +55,15 @@ class SampleRules:
     fewest_calls: int
 
 
-def rules_of(found: suite.SuiteBenchmark, load: Load, *, renews: bool) -> SampleRules:
-    """What a benchmark says and what was asked for, as one; `renews`: it is set up before each sample."""
+def rules_of(found: suite.SuiteBenchmark, load: Load) -> SampleRules:
+    """What a benchmark says and what was asked for, as one."""
     fewest, most, seconds = _repeats(found.attribute("repeat", 0))
     raw = found.place.kind == suite.RAW
-    number = load.loops or int(found.attribute("number", 1 if raw else 0))
     warmup = float(found.attribute("warmup_time", -1))
     if load.samples is not None:
         fewest, most = load.samples if load.duration is None else 1, load.samples
     return SampleRules(
-        # As in asv: where a setup makes what a call uses, every call finds it fresh.
-        number=1 if renews and not number else number,
+        number=load.loops or int(found.attribute("number", 1 if raw else 0)),
         sample_time=float(found.attribute("sample_time", SAMPLE_TIME)),
         warmup=load.warmup if load.warmup is not None else WARMUP_TIME if warmup < 0 else warmup,
         fewest=fewest,
@@ -95,16 +94,15 @@ class SampleTimer:
 
     def prepare(self, load: Load, copy: int) -> PreparedLoad:
         """Warms up and chooses how many calls make a sample."""
-        rules = rules_of(self._found, load, renews=bool(self._benchmark.setups))
+        rules = rules_of(self._found, load)
         raw = self._found.place.kind == suite.RAW
         sample = self._sample_in_child if raw else self._sample
         facts = calibrate(self._clock)
         number, warmup = self._warm_up(rules, sample)
-        # Whatever is timed is between two reads of the clock; what one read takes is in it. Where every call finds what
-        # setup made, that is each call. A timer of its own costs what it costs.
+        # Whatever is timed is between two reads of the clock; what one read takes is in it. A timer of its own costs
+        # what it costs.
         own = raw or self._found.attribute("timer") is not None
-        reads = number if self._benchmark.setups else 1
-        facts = replace(facts, loop=0 if own else facts.read * reads)
+        facts = replace(facts, loop=0 if own else facts.read)
         gc.collect()
 
         def time_samples(zero: int) -> Finish:
@@ -156,8 +154,6 @@ class SampleTimer:
     # ---- one sample, in ns ----
 
     def _sample(self, number: int) -> int:
-        if number > 1 and self._benchmark.setups:  # each call finds what setup made; only the calls count
-            return sum(self._sample(1) for _ in range(number))
         if self._renews and not self._is_fresh:
             self._benchmark.renew()
         self._is_fresh = False
