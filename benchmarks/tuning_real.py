@@ -35,10 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = settings(__doc__, arguments, rounds=10, quick_rounds=1)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        print(f"load average at the beginning: {os.getloadavg()[0]:.1f}")
+        _tell(f"load average at the beginning: {os.getloadavg()[0]:.1f}")
         claims = [_compare(*space, asked.rounds, 2 if asked.quick else 5) for space in _spaces(quick=asked.quick)]
-        print(f"load average at the end: {os.getloadavg()[0]:.1f}")
+        _tell(f"load average at the end: {os.getloadavg()[0]:.1f}")
     return report(claims, judged=not asked.quick)
+
+
+def _tell(text: str) -> None:
+    """What goes on meanwhile; the standard output is the table's."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def _spaces(*, quick: bool) -> list[tuple[str, Path, list[int]]]:
@@ -65,7 +70,7 @@ def _compare(name: str, model: Path, batch_sizes: list[int], rounds: int, most: 
         rounds=most,
         save=False,
     )
-    print(f"{name}\n{race}\n", flush=True)
+    _tell(f"{name}\n{race}\n")
     if race.winner is None:
         raise RuntimeError(f"{name} has no winner")
     rates: dict[str, list[float]] = {}
@@ -73,7 +78,7 @@ def _compare(name: str, model: Path, batch_sizes: list[int], rounds: int, most: 
         for label, rate in _measure_all(model, batch_sizes, race.story.terms):
             rates.setdefault(label, []).append(rate)
     best = max(rates, key=lambda label: median(rates[label]))
-    print(f"{name}: {best} has the best median of the matrix, load average {os.getloadavg()[0]:.1f}\n", flush=True)
+    _tell(f"{name}: {best} has the best median of the matrix, load average {os.getloadavg()[0]:.1f}\n")
     chosen, measured = race.winner.label, sum(map(len, rates.values()))
     return Claim(
         what=f"throughput of the winner on {name} over the best of the matrix, "
