@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from benchwright.cli.endpoint_options import add_endpoint_settings, endpoint_options
+from benchwright.system.interrupts import end_as_ctrl_c
 
 if TYPE_CHECKING:
     from benchwright.execution.builds.surroundings import Surroundings
@@ -252,11 +253,12 @@ def build_spec_there(given: Mapping[str, Any]) -> Iterator[BuildSpec]:
 
     fleet = fleet_of(given)
     host = arguments.machine(given["host"], fleet)
-    try:
-        yield replace(build_spec_of(given), host=host)
-    finally:
-        arguments.close_host(host)
-        tell_fleet(fleet)
+    with end_as_ctrl_c() if host else nullcontext():
+        try:
+            yield replace(build_spec_of(given), host=host)
+        finally:
+            arguments.close_host(host)
+            tell_fleet(fleet)
 
 
 def fleet_of(given: Mapping[str, Any], *, run: str = "") -> CloudFleet | None:

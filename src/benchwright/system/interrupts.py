@@ -8,6 +8,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+_OTHERS = (signal.SIGTERM, signal.SIGHUP)  # `timeout` sends the first; `nohup` has the second ignored
+
+
+def _raise_interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+@contextmanager
+def end_as_ctrl_c() -> Iterator[None]:
+    """SIGTERM and SIGHUP end what is inside as Ctrl-C does, so that whatever was begun is put back on the way out."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours = [number for number in _OTHERS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, _raise_interrupt)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
 
 class Interrupt:
     """Whether the user pressed Ctrl-C, or somebody sent SIGTERM, or SIGHUP as a terminal does that is closed.
@@ -27,11 +49,10 @@ class Interrupt:
             yield
             return
         usual = {
-            signal.SIGINT: signal.default_int_handler,
-            signal.SIGTERM: signal.SIG_DFL,  # `timeout` sends it
-            signal.SIGHUP: signal.SIG_DFL,  # not under `nohup`, which has it ignored
+            signal.SIGINT: (signal.default_int_handler,),
+            **dict.fromkeys(_OTHERS, (signal.SIG_DFL, _raise_interrupt)),
         }
-        ours = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
+        ours = {number: now for number, known in usual.items() if (now := signal.getsignal(number)) in known}
         for number in ours:
             signal.signal(number, self._on_signal)
         try:

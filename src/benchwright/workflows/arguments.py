@@ -15,6 +15,7 @@ from benchwright.errors import OptionError, did_you_mean
 from benchwright.execution.plans import Plan
 from benchwright.records import Scalar, Tolerance
 from benchwright.records.prices import Market, Price
+from benchwright.system.interrupts import Interrupt
 from benchwright.units import parse_percent, parse_quantity
 from benchwright.units.objectives import objective as objective
 
@@ -289,7 +290,8 @@ def machines(text: str | None, fleet: CloudFleet | None = None) -> list[OutpostH
 def close_host(one: AnyHost | None) -> None:
     """Ends what a host has started on another machine, and puts back what it changed on a phone."""
     if close := getattr(one, "close", None):
-        close()
+        with Interrupt().watch():  # one signal does not keep a machine from being given back; a second one does
+            close()
 
 
 def is_remote(text: str | None) -> bool:

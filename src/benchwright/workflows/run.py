@@ -18,6 +18,7 @@ from benchwright.execution.rounds import execute as execute_plan
 from benchwright.execution.saver import ResultSink
 from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
 from benchwright.records.prices import Price
+from benchwright.system.interrupts import end_as_ctrl_c
 from benchwright.targets import sources
 from benchwright.targets.asv.config import is_config
 from benchwright.targets.sources import GoldenRequest, ImportTimes, Request
@@ -202,6 +203,8 @@ def measure(
 
         server_url(store)  # before anything is planned
     with ExitStack() as opened:
+        if plan.host or plan.hosts:  # which may lease a machine at any time from now on
+            opened.enter_context(end_as_ctrl_c())
         for host in (plan.host, *plan.hosts):
             opened.callback(arguments.close_host, host)
         return _measure(

@@ -26,6 +26,7 @@ from benchwright.records import Inputs, Load, Revision, Scalar
 from benchwright.records.trials import AbRules, Trial, TrialRow
 from benchwright.store import open_store
 from benchwright.store.sqlite_file import looks_ready
+from benchwright.system.interrupts import end_as_ctrl_c
 from benchwright.targets.sources import ImportTimes, Request
 from benchwright.vcs.history import History
 from benchwright.workflows import arguments, invocation, run, validation
@@ -203,11 +204,12 @@ def ab(
         targets_from=targets_from,
     )
     machine = arguments.machine(host)
-    try:
-        placed = replace(making, host=machine)
-        found = run_ab(request, ours, theirs, rules, placed, store=store, save=save, listener=listener)
-    finally:
-        arguments.close_host(machine)
+    with end_as_ctrl_c() if machine else contextlib.nullcontext():
+        try:
+            placed = replace(making, host=machine)
+            found = run_ab(request, ours, theirs, rules, placed, store=store, save=save, listener=listener)
+        finally:
+            arguments.close_host(machine)
     return MeasuredTrial(found)
 
 

@@ -18,6 +18,7 @@ from benchwright.execution.session import Measuring, Plan
 from benchwright.records import Case, Inputs, Load, Mode, Run, Scalar
 from benchwright.records.prices import Price
 from benchwright.records.races import RaceTerms
+from benchwright.system.interrupts import end_as_ctrl_c
 from benchwright.targets import sources
 from benchwright.targets.sources import ImportTimes, Request
 from benchwright.workflows import arguments, invocation, validation
@@ -199,6 +200,8 @@ def race(
     """
     invocation.refuse_nesting()
     with ExitStack() as opened:
+        if plan.host or plan.hosts:  # which may lease a machine at any time from now on
+            opened.enter_context(end_as_ctrl_c())
         for host in (plan.host, *plan.hosts):
             opened.callback(arguments.close_host, host)
         return _race(request, options, asked, plan, more=more, resume=resume, store=store, save=save, listener=listener)
