@@ -16,7 +16,8 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")  
 HOUSE := cli/test_cli_flags.py system/test_system_locks.py stats/test_stats_imports.py \
   readers/test_readers_fuzz.py::test_every_importer_is_in_the_table \
   readers/test_readers_fuzz.py::test_every_module_that_parses_is_in_the_table \
-  worker/test_main.py::test_the_packed_worker_holds_what_it_imports_and_the_same_bytes_every_time
+  worker/test_main.py::test_the_packed_worker_holds_what_it_imports_and_the_same_bytes_every_time \
+  execution/outposts/test_outposts_archive.py
 # What `make check` tests: what is computed, not what is started. Models, containers, browsers and servers take longer.
 QUICK := $(addprefix tests/,analysis exchange/test_*.py machine/environment pages/test_*.py records report \
   schema targets units worker/engine worker/tasks test_config.py test_decorator.py test_errors.py test_house.py \

@@ -35,6 +35,7 @@ MODULES = (
     "execution/outposts/outpost.py",
     "execution/outposts/shelf.py",
     "execution/plan_elsewhere.py",
+    "execution/searches.py",
     "execution/venvs/*.py",
     "fetch/*.py",
     "schema/*.py",
