@@ -9,14 +9,18 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from benchwright.errors import TargetError
+from benchwright.execution.plans import Plan
+from benchwright.system.interrupts import end_as_ctrl_c
 from benchwright.system.masking import mask_arguments
 from benchwright.system.scratch import JOB_VARIABLE
 from benchwright.worker.runtimes import user_objects
+from benchwright.workflows import arguments
 
 
 def command_line() -> tuple[str, ...]:
@@ -60,3 +64,15 @@ def name_of(function: Callable[..., Any]) -> str:
     if not Path(file).is_file():
         raise TargetError(f"{name} exists only in this session", remedy="write it to a file and name it file.py::name")
     return f"{file}::{name}"
+
+
+@contextmanager
+def hold_hosts(plan: Plan) -> Iterator[None]:
+    """Closes the hosts of a plan in the end, whoever asks to end: one may lease a machine at any time from now on."""
+    hosts = [one for one in (plan.host, *plan.hosts) if one is not None]
+    with ExitStack() as opened:
+        if hosts:
+            opened.enter_context(end_as_ctrl_c())
+        for host in hosts:
+            opened.callback(arguments.close_host, host)
+        yield

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +17,11 @@ from benchwright.execution.rounds import execute as execute_plan
 from benchwright.execution.saver import ResultSink
 from benchwright.records import Case, Inputs, Load, Mode, Result, Run, Scalar, Status, Tolerance
 from benchwright.records.prices import Price
-from benchwright.system.interrupts import end_as_ctrl_c
 from benchwright.targets import sources
 from benchwright.targets.asv.config import is_config
 from benchwright.targets.sources import GoldenRequest, ImportTimes, Request
 from benchwright.workflows import arguments, rate_searches, validation
-from benchwright.workflows.invocation import refuse_nesting, target_text
+from benchwright.workflows.invocation import hold_hosts, refuse_nesting, target_text
 
 if TYPE_CHECKING:
     import pandas
@@ -202,11 +200,7 @@ def measure(
         from benchwright.workflows.lab.client import server_url
 
         server_url(store)  # before anything is planned
-    with ExitStack() as opened:
-        if plan.host or plan.hosts:  # which may lease a machine at any time from now on
-            opened.enter_context(end_as_ctrl_c())
-        for host in (plan.host, *plan.hosts):
-            opened.callback(arguments.close_host, host)
+    with hold_hosts(plan):
         return _measure(
             request,
             plan,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from benchwright.execution.session import Measuring, Plan
 from benchwright.records import Case, Inputs, Load, Mode, Run, Scalar
 from benchwright.records.prices import Price
 from benchwright.records.races import RaceTerms
-from benchwright.system.interrupts import end_as_ctrl_c
 from benchwright.targets import sources
 from benchwright.targets.sources import ImportTimes, Request
 from benchwright.workflows import arguments, invocation, validation
@@ -199,11 +198,7 @@ def race(
     `more` are arguments of `benchwright run` that the request does not hold. With `resume`, goes on with that run.
     """
     invocation.refuse_nesting()
-    with ExitStack() as opened:
-        if plan.host or plan.hosts:  # which may lease a machine at any time from now on
-            opened.enter_context(end_as_ctrl_c())
-        for host in (plan.host, *plan.hosts):
-            opened.callback(arguments.close_host, host)
+    with invocation.hold_hosts(plan):
         return _race(request, options, asked, plan, more=more, resume=resume, store=store, save=save, listener=listener)
 
 
