@@ -45,7 +45,13 @@ def _valid(run: Run, instants: list[str]) -> Run:
 
 
 def _named(samples: Samples) -> Samples:
-    return replace(samples, columns=dict(zip(COLUMNS, samples.columns.values(), strict=False)))
+    """With the names that raw columns have: they are words of ours, and no text at all is one."""
+    columns, chunks = samples.columns.values(), samples.chunks.values()
+    return replace(
+        samples,
+        columns=dict(zip(COLUMNS, columns, strict=False)),
+        chunks=dict(zip(("at", "kind", "size", "tokens"), chunks, strict=False)),
+    )
 
 
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
